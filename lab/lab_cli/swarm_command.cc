@@ -26,6 +26,8 @@
 #include "base/text.h"
 #include "commit.h"
 #include "lab_cli/commands.h"
+#include "swarm/peer_job.h"
+#include "swarm/peer_trial.h"
 #include "swarm/random_job.h"
 #include "swarm/seed_run.h"
 
@@ -92,6 +94,23 @@ struct Totals {
   std::map<std::string, std::uint64_t> faults;    // Kind -> how often it came to pass.
   std::map<std::string, std::uint64_t> policies;  // Name -> seeds.
 
+  // The same seeds' runs without a server.
+  std::uint64_t peer_events = 0;
+  std::map<std::string, std::uint64_t> peer_faults;
+  std::map<std::string, std::uint64_t> topologies;
+
+  void add(const swarm::PeerPlan& plan, const peers::Result& result) {
+    const bool ring = plan.options.kind == peers::Kind::kRing;
+    ++topologies[ring ? "ring" : std::string("gossip, ") + swarm::averaging_of(plan)];
+    peer_events += result.events;
+    peer_faults["worker crashed"] += result.counts.crashed;
+    peer_faults["living worker lost"] += result.counts.silenced;
+    peer_faults["connection closed"] += result.counts.connections;
+    peer_faults["message delayed"] += result.counts.delayed;
+    peer_faults["sum broken off"] += result.counts.broken_sums;
+    peer_faults["worker caught up"] += result.counts.caught_up;
+  }
+
   void add(const swarm::Plan& plan, const swarm::Outcome& outcome) {
     ++seeds;
     events += outcome.events;
@@ -127,8 +146,9 @@ struct Totals {
 };
 
 struct Failed {
-  swarm::Plan plan;
-  swarm::Failure failure;
+  std::uint64_t seed;
+  std::string what;
+  std::string report;
 };
 
 class Swarm {
@@ -156,15 +176,25 @@ class Swarm {
       announce(seed);
       const swarm::Plan plan = swarm::draw_plan(seed);
       const swarm::Outcome outcome = swarm::run_trial(plan);
+      const swarm::PeerPlan peer_plan = swarm::draw_peer_plan(seed);
+      const swarm::PeerOutcome peers = swarm::run_peer_trial(peer_plan);
       const std::lock_guard lock(mutex_);
       if (outcome.failure) {
-        stop_ = true;
-        if (!failed_ || seed < failed_->plan.seed) {
-          failed_ = Failed{plan, *outcome.failure};
-        }
+        fail({seed, outcome.failure->what, swarm::report(plan, *outcome.failure, kCommit)});
+      } else if (peers.failure) {
+        fail({seed, peers.failure->what, swarm::report(peer_plan, *peers.failure, kCommit)});
       } else {
         totals_.add(plan, outcome);
+        totals_.add(peer_plan, peers.result);
       }
+    }
+  }
+
+  // REQUIRES: mutex_ is held.
+  void fail(const Failed& failed) {
+    stop_ = true;
+    if (!failed_ || failed.seed < failed_->seed) {
+      failed_ = failed;
     }
   }
 
@@ -187,7 +217,11 @@ nlohmann::ordered_json to_json(const Totals& totals, double wall_seconds) {
           {"simulated_hours", to_seconds(totals.simulated) / 3600.0},
           {"wall_seconds", wall_seconds},
           {"policies", totals.policies},
-          {"faults", totals.faults}};
+          {"faults", totals.faults},
+          {"without_server",
+           {{"events", totals.peer_events},
+            {"topologies", totals.topologies},
+            {"faults", totals.peer_faults}}}};
 }
 
 void print(const Totals& totals, double wall_seconds) {
@@ -206,6 +240,13 @@ void print(const Totals& totals, double wall_seconds) {
   for (const auto& [kind, times] : totals.faults) {
     fmt::print("  {:<30} {:>10} times\n", kind, times);
   }
+  fmt::print("the same seeds without a server: {} events\n", totals.peer_events);
+  for (const auto& [name, seeds] : totals.topologies) {
+    fmt::print("  {:<30} {:>10} seeds\n", name, seeds);
+  }
+  for (const auto& [kind, times] : totals.peer_faults) {
+    fmt::print("  {:<30} {:>10} times\n", kind, times);
+  }
 }
 
 // Throws a usage error that names the option, or an error with the seed that failed and the command
@@ -219,9 +260,8 @@ int run_swarm(const SwarmWords& words) {
       words.time_budget > Duration{} ? std::optional(begun + words.time_budget) : std::nullopt);
   run.run(words.jobs);
   if (const auto& failed = run.failed()) {
-    fmt::print(stderr, "{}", swarm::report(failed->plan, failed->failure, kCommit));
-    throw Error(ExitCode::kFailure,
-                fmt::format("seed {} breaks {}", failed->plan.seed, failed->failure.what));
+    fmt::print(stderr, "{}", failed->report);
+    throw Error(ExitCode::kFailure, fmt::format("seed {} breaks {}", failed->seed, failed->what));
   }
   const double wall = std::chrono::duration<double>(steady_clock::now() - begun).count();
   if (words.json) {

@@ -5,40 +5,13 @@
 #include <numeric>
 #include <utility>
 
-#include "base/rng.h"
 #include "policy/catalogue.h"
+#include "swarm/draw.h"
 
 namespace outpace::swarm {
 namespace {
 
 constexpr std::uint64_t kStream = 0x737761726d;
-
-std::string words(Duration duration) {
-  return std::to_string(duration.count()) + "ns";
-}
-
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : rng_(seed, kStream) {}
-
-  [[nodiscard]] std::uint64_t between(std::uint64_t least, std::uint64_t most) {
-    return least + rng_.below(most - least + 1);
-  }
-  [[nodiscard]] bool one_in(std::uint64_t times) { return rng_.below(times) == 0; }
-  // Uniform.
-  [[nodiscard]] Duration between(Duration least, Duration most) {
-    return Duration{static_cast<Duration::rep>(between(static_cast<std::uint64_t>(least.count()),
-                                                       static_cast<std::uint64_t>(most.count())))};
-  }
-  template <typename Value, std::size_t kSize>
-  [[nodiscard]] Value one_of(const std::array<Value, kSize>& values) {
-    return values[rng_.below(kSize)];
-  }
-  [[nodiscard]] Rng& rng() { return rng_; }
-
- private:
-  Rng rng_;
-};
 
 // One in fifteen changes once or twice, early or late among the gradients of a run.
 std::string draw_policy(Draw& draw, std::uint32_t workers, Duration mean) {
@@ -248,7 +221,7 @@ Plan draw_plan(std::uint64_t seed) {
                                                   std::chrono::milliseconds(100),
                                                   std::chrono::seconds(1),
                                                   std::chrono::seconds(10)};
-  Draw draw(seed);
+  Draw draw(seed, kStream);
   Plan plan{.seed = seed};
   const Duration mean = draw.one_of(kMeans);
   plan.workers = static_cast<std::uint32_t>(draw.between(1, 10));

@@ -92,6 +92,13 @@ class Swarm(LabTest):
                           "switch"})
         for kind, times in found["faults"].items():
             self.assertGreater(times, 100, kind)
+        peers = found["without_server"]
+        self.assertEqual(set(peers["topologies"]),
+                         {"ring", *(f"gossip, {kind}"
+                                    for kind in ("coupled", "free", "pull", "push", "easgd"))})
+        self.assertEqual(sum(peers["topologies"].values()), 1000)
+        for kind, times in peers["faults"].items():
+            self.assertGreater(times, 20, kind)
 
     def test_the_same_seeds_give_the_same_sums(self):
         found = []

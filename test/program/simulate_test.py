@@ -329,6 +329,65 @@ class Simulated(ProgramTest):
             self.assertEqual(process.out, "")
 
 
+class Peers(ProgramTest):
+    def simulated(self, *words):
+        process = self.start("simulate", *words, "--json")
+        self.assertEqual(process.wait(), 0, process.err)
+        return json.loads(process.out)
+
+    def test_a_ring_uses_every_example_whatever_dies(self):
+        found = self.simulated("--topology", "ring", "--workers", 6, "--batch", 8, "--examples", 1000,
+                               "--epochs", 3, "--latency", "1ms", "--fault", "crash:worker=2,at=2s",
+                               "--fault", "crash:worker=0,at=3s")
+        self.assertEqual((found["examples"], found["crashed"], found["groups"]), (3000, 2, 3))
+        self.assertEqual([worker["lost"] for worker in found["workers"]],
+                         [True, False, True, False, False, False])
+
+    def test_a_gossips_gradients_go_with_meetings_or_do_not_wait(self):
+        for kind in ("coupled", "free", "pull", "push", "easgd"):
+            with self.subTest(kind):
+                found = self.simulated("--topology", "gossip", "--gossip", kind, "--workers", 4,
+                                       "--updates", 400, "--latency", "1ms", "--transfer", "200ms",
+                                       "--average-every", 1)
+                self.assertGreaterEqual(found["updates"], 400)
+                for worker in found["workers"]:
+                    if kind != "free":
+                        self.assertIn(worker["meetings"] - worker["gradients"], (0, 1))
+                if kind == "free":
+                    self.assertEqual(found["waited_percent"], 0.0)
+                else:
+                    self.assertGreater(found["waited_percent"], 10.0)
+
+    def test_the_same_seed_gives_the_same_run(self):
+        words = ("--topology", "gossip", "--workers", 8, "--updates", 500, "--fault",
+                 "lose:at=1s,for=5s,probability=0.01")
+        hashes = [self.simulated(*words, "--seed", seed)["event_log_hash"] for seed in (1, 1, 2)]
+        self.assertEqual(hashes[0], hashes[1])
+        self.assertNotEqual(hashes[0], hashes[2])
+
+    def test_people_get_a_report(self):
+        process = self.start("simulate", "--topology", "gossip", "--workers", 3, "--updates", 60)
+        self.assertEqual(process.wait(), 0, process.err)
+        self.assertIn("gossip: updates done\n", process.out)
+        self.assertIn("examples/s", process.out)
+        self.assertIn("no invariant was broken", process.out)
+        self.assertEqual(len(process.out.splitlines()), 5 + 1 + 4)  # The lines, the table.
+
+    def test_too_few_workers_end_it_and_options_of_a_server_are_refused(self):
+        for words, code, message in (
+                (("--topology", "ring", "--workers", 2, "--fault", "crash:worker=1,at=1s"), 5,
+                 "too few workers: 1 of 2 left; worker 1 is gone"),
+                (("--topology", "ring", "--policy", "ssp:s=2"), 2, "behaves like sync"),
+                (("--topology", "ring", "--out", "runs/a"), 2, "does not have it"),
+                (("--gossip", "pull"), 2, "belongs to --topology gossip"),
+                (("--topology", "gossip", "--fault", "server:at=1s,for=1s"), 2,
+                 "a run without a server can have crash")):
+            with self.subTest(words):
+                process = self.start("simulate", *words)
+                self.assertEqual(process.wait(), code, process.err)
+                self.assertIn(message, process.err)
+
+
 class Replay(ProgramTest):
     def test_a_live_run_gives_the_same_decisions_again(self):
         for policy, options in (("backup:cutoff=3", ()), ("ssp:s=2", ()),

@@ -107,6 +107,28 @@ BUGS = [
      "core/admission/admission.cc",
      "  if (end_) {\n    return say_that_it_is_over(from, out);",
      "  if (end_ && !BUG) {\n    return say_that_it_is_over(from, out);"),
+    # Without a server.
+    ("member_twice", "I23", "A ring that formed anew counts its first worker twice.",
+     "core/peer/ring.cc",
+     "  plan_.set_workers(group.members);\n  actions.push_back(go_on());\n",
+     "  plan_.set_workers(group.members);\n"
+     "  if (BUG && group.generation > 1) {\n"
+     "    std::vector<WorkerId> twice = group.members;\n"
+     "    twice.push_back(twice.front());\n"
+     "    plan_.set_workers(twice);\n"
+     "  }\n"
+     "  actions.push_back(go_on());\n"),
+    ("broken_update_lost", "I23", "The examples of an update that broke off are not used again.",
+     "core/peer/ring.cc",
+     "    plan_.put_back();\n", "    if (!BUG) {\n      plan_.put_back();\n    }\n"),
+    ("visit_answered_twice", "I21", "A visitor that has its weights gets them again.",
+     "core/peer/pull.cc",
+     "  return next ? reply_to(next->rank) : Actions{};\n",
+     "  return next ? reply_to(next->rank) : BUG ? reply_to(message.from) : Actions{};\n"),
+    ("dead_member_awaited", "I22", "The next group waits for a worker that is dead.",
+     "core/peer/formation.cc",
+     "if (workers_.erase(worker) == 0 || workers_.empty()) {",
+     "if ((BUG ? workers_.count(worker) : workers_.erase(worker)) == 0 || workers_.empty()) {"),
 ]
 
 

@@ -148,9 +148,7 @@ void workers_may_be_numbered_otherwise(const Setting& setting,
   }
 }
 
-void worker_that_never_comes_is_one_fewer(const Setting& setting,
-                                          const Scene& scene,
-                                          const Outcome& base) {
+void worker_that_never_comes_is_one_fewer(const Scene& scene, const Outcome& base) {
   Scene last = scene;
   last.means.push_back(0.1);
   last.absent = {kSixWorkers};
@@ -195,7 +193,7 @@ TEST_P(Metamorphic, RelationsHold) {
       no_latency_is_as_one_nanosecond(setting, all[i]);
       twice_the_times_take_twice_as_long(setting, all[i], base);
       workers_may_be_numbered_otherwise(setting, all[i], base);
-      worker_that_never_comes_is_one_fewer(setting, all[i], base);
+      worker_that_never_comes_is_one_fewer(all[i], base);
       shorter_run_is_the_beginning(all[i], base);
       larger_batches_are_the_same(setting, all[i], base);
     }

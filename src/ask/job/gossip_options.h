@@ -9,12 +9,15 @@
 
 #include "job/option_list.h"
 #include "job/value_text.h"
+#include "peer/averaging.h"
 #include "worker/neighbour.h"
 #include "worker/topology.h"
 
 namespace outpace::job {
 
-using worker::Averaging;
+using peer::Averaging;
+using peer::both_move;
+
 template <>
 struct Choices<Averaging> {
   static constexpr std::array<std::pair<std::string_view, Averaging>, 5> kWords{
@@ -43,11 +46,6 @@ struct GossipOptions {
 void declare(OptionList& options, GossipOptions& gossip);
 // The same without the elasticity, on which throughput does not depend.
 void declare_pace(OptionList& options, GossipOptions& gossip);
-
-// Whether two workers that meet both move; then they form two sides (worker/neighbour.h).
-[[nodiscard]] constexpr bool both_move(Averaging averaging) {
-  return averaging == Averaging::kCoupled || averaging == Averaging::kFree;
-}
 
 // After the options are set. Pull and push take the complete graph unless told otherwise, and easgd
 // averages at every tenth gradient. Throws a usage error if two workers that move together would

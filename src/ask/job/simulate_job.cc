@@ -208,6 +208,7 @@ void declare(OptionList& options, SimulateJob& job) {
   declare_attacks(options, job.attacks);
   declare_cluster(options, job.cluster);
   declare_links(options, job.links);
+  declare(options, job.peers);
   options.add("learn",
               job.learn,
               std::string("Compute every gradient of this network for real, on the weights of the "

@@ -14,6 +14,7 @@
 #include "job/live_job.h"
 #include "job/option_list.h"
 #include "job/quantities.h"
+#include "job/simulated_peers.h"
 #include "job/training.h"
 #include "job/work.h"
 #include "protocol/messages.h"
@@ -58,6 +59,7 @@ struct SimulateJob {
   std::vector<std::string> attacks;
   SimulatedCluster cluster;
   SimulatedLinks links;
+  SimulatedPeers peers;
   std::optional<Spec> learn;  // A network whose gradients are computed; nothing: none are.
   Spec data = Spec::parse("fashion-mnist");
   std::uint64_t examples = 60'000;  // Without learning.

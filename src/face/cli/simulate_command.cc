@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/libtorch.h"
+#include "cli/simulated_peers_run.h"
 #include "job/layers.h"
 #include "job/simulate_job.h"
 #include "record/worker_table.h"
@@ -55,7 +56,9 @@ Run add_simulate(job::OptionList& list) {
   declare(list, *job);
   return [job](const job::OptionList& chosen) {
     check(*job);
-    return simulate(*job, job::resolved_toml("simulate", chosen));
+    fit_peers(chosen, *job);
+    return job->peers.any() ? simulate_peers(*job)
+                            : simulate(*job, job::resolved_toml("simulate", chosen));
   };
 }
 

@@ -10,6 +10,7 @@
 #include "base/permutation.h"
 #include "base/rng.h"
 #include "base/student_t.h"
+#include "peer/ring.h"
 
 namespace outpace::throughput {
 namespace {
@@ -179,57 +180,104 @@ Served serve_by_events(const sim::ClusterOptions& options,
   return mean;
 }
 
-Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations) {
+namespace {
+
+// Times of one update of a ring.
+class RingUpdate {
+ public:
+  RingUpdate(const RingOfEvents& ring, double begun) : ring_(ring), begun_(from_seconds(begun)) {}
+
+  // Seconds until all have taken the step. `shares`: each worker's examples.
+  double run(const std::vector<std::uint32_t>& shares, std::uint32_t iteration) {
+    for (std::uint32_t w = 0; w < ring_.factors.size(); ++w) {
+      const double share = static_cast<double>(shares[w]) / ring_.batch;
+      slept_.push_back(to_seconds(ring_.paces[w].finish(begun_, share, iteration) - begun_));
+      computed_.push_back(ring_.factors[w] * share *
+                          ring_.computing(WorkerId{w}, iteration, begun_));
+    }
+    for (std::size_t w = 0; w < slept_.size(); ++w) {
+      tell(sim::Operation::Kind::kCompute, w, 0, {slept_[w], slept_[w] + computed_[w]});
+    }
+    const double summed = sum();
+    for (std::size_t w = 0; w < slept_.size(); ++w) {
+      tell(sim::Operation::Kind::kApply, w, 0, {summed, summed + ring_.fixed_seconds});
+    }
+    return summed + ring_.fixed_seconds;
+  }
+
+ private:
   struct Span {
     double begin;
     double end;
   };
-  CHECK(iterations >= 2 * kSpans && !ring.factors.empty());
-  CHECK(!ring.buckets.empty() && ring.buckets.back().ready == 1.0);
-  const auto workers = static_cast<double>(ring.factors.size());
-  std::vector<double> ended{0.0};
-  for (std::uint32_t i = 0; i < iterations; ++i) {
-    const Time begun{from_seconds(ended.back())};
-    std::vector<double> slept;
-    std::vector<double> computed;
-    for (std::uint32_t w = 0; w < ring.factors.size(); ++w) {
-      slept.push_back(to_seconds(ring.paces[w].finish(begun, 1.0, i) - begun));
-      computed.push_back(ring.factors[w] * ring.computing(WorkerId{w}, i, begun));
-    }
-    const auto tell = [&](sim::Operation::Kind kind, std::size_t w, std::size_t part, Span span) {
-      if (ring.performed) {
-        ring.performed({kind,
-                        static_cast<std::uint32_t>(w),
-                        part,
-                        begun + from_seconds(span.begin),
-                        begun + from_seconds(span.end)});
-      }
-    };
-    for (std::size_t w = 0; w < slept.size(); ++w) {
-      tell(sim::Operation::Kind::kCompute, w, 0, {slept[w], slept[w] + computed[w]});
-    }
+
+  double sum() const {
+    const auto workers = static_cast<double>(ring_.factors.size());
     double through = 0.0;
-    for (std::size_t part = 0; part < ring.buckets.size(); ++part) {
-      const RingOfEvents::Bucket& bucket = ring.buckets[part];
+    for (std::size_t part = 0; part < ring_.buckets.size(); ++part) {
+      const RingOfEvents::Bucket& bucket = ring_.buckets[part];
       double begin = through;
-      for (std::size_t w = 0; w < slept.size(); ++w) {
-        begin = std::max(begin, slept[w] + bucket.ready * computed[w]);
+      for (std::size_t w = 0; w < slept_.size(); ++w) {
+        begin = std::max(begin, slept_[w] + bucket.ready * computed_[w]);
       }
-      through = begin + 2.0 * (workers - 1.0) * (ring.latency_seconds + bucket.seconds / workers);
-      for (std::size_t w = 0; w < slept.size(); ++w) {
+      through = begin + 2.0 * (workers - 1.0) * (ring_.latency_seconds + bucket.seconds / workers);
+      for (std::size_t w = 0; w < slept_.size(); ++w) {
         tell(sim::Operation::Kind::kSend, w, part, {begin, through});
       }
     }
-    for (std::size_t w = 0; w < slept.size(); ++w) {
-      tell(sim::Operation::Kind::kApply, w, 0, {through, through + ring.fixed_seconds});
-    }
-    ended.push_back(ended.back() + through + ring.fixed_seconds);
+    return through;
   }
+
+  void tell(sim::Operation::Kind kind, std::size_t worker, std::size_t part, Span span) const {
+    if (ring_.performed) {
+      ring_.performed({kind,
+                       static_cast<std::uint32_t>(worker),
+                       part,
+                       begun_ + from_seconds(span.begin),
+                       begun_ + from_seconds(span.end)});
+    }
+  }
+
+  const RingOfEvents& ring_;
+  const Time begun_;
+  std::vector<double> slept_;
+  std::vector<double> computed_;
+};
+
+// All workers of a ring decide alike, so one decides for all here.
+peer::Ring ring_of(std::uint32_t workers, std::uint32_t batch, std::uint32_t updates) {
+  return peer::Ring({.worker = WorkerId{0},
+                     .batches = {.workers = workers,
+                                 .batch = batch,
+                                 .examples = std::uint64_t{workers} * batch * updates,
+                                 .updates = updates}});
+}
+
+}  // namespace
+
+Rate ring_rate_by_events(const RingOfEvents& ring, std::uint32_t iterations) {
+  CHECK(iterations >= 2 * kSpans && !ring.factors.empty());
+  CHECK(!ring.buckets.empty() && ring.buckets.back().ready == 1.0);
+  const auto workers = static_cast<std::uint32_t>(ring.factors.size());
+  peer::Ring peers = ring_of(workers, ring.batch, iterations);
+  protocol::Group group{.generation = 1, .version = {}, .members = {}, .behind = {}};
+  for (std::uint32_t w = 0; w < workers; ++w) {
+    group.members.push_back(WorkerId{w});
+  }
+  std::vector<double> ended{0.0};
+  peer::Ring::Actions actions = peers.formed(group);
+  while (const auto* term = std::get_if<peer::Ring::Compute>(&actions.back())) {
+    const auto iteration = static_cast<std::uint32_t>(number(term->sequence) - 1);
+    ended.push_back(ended.back() +
+                    RingUpdate(ring, ended.back()).run(term->update.shares, iteration));
+    actions = peers.summed(/*votes=*/false);
+  }
+  CHECK(ended.size() == iterations + std::size_t{1});
   std::vector<double> rates;
   for (std::size_t i = 0; i < kSpans; ++i) {
     const std::size_t from = i * iterations / kSpans;
     const std::size_t to = (i + 1) * iterations / kSpans;
-    rates.push_back(workers * ring.batch * static_cast<double>(to - from) /
+    rates.push_back(static_cast<double>(workers) * ring.batch * static_cast<double>(to - from) /
                     (ended[to] - ended[from]));
   }
   return of_spans(rates);

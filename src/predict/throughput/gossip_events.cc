@@ -3,26 +3,31 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <variant>
 #include <vector>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 #include "base/rng.h"
+#include "peer/gossip.h"
 #include "sim/event_queue.h"
 #include "worker/neighbour.h"
 
 namespace outpace::throughput {
 namespace {
 
-constexpr std::uint32_t kCentre = 0;  // The worker that holds it.
-
 class GossipInEvents {
  public:
   explicit GossipInEvents(const GossipOfEvents& gossip)
-      : gossip_(gossip),
-        timing_(gossip.timing),
-        rng_(gossip.seed, 0),
-        workers_(gossip.timing.factors.size()) {}
+      : gossip_(gossip), timing_(gossip.timing), rng_(gossip.seed, 0) {
+    const std::size_t workers = gossip.timing.factors.size();
+    for (std::uint32_t rank = 0; rank < workers; ++rank) {
+      workers_.emplace_back(averaging(), gossip.options.average_every);
+    }
+    for (std::uint32_t rank = 0; workers > 1 && rank < workers; ++rank) {
+      carry_out(rank, workers_[rank].peer.join(rank, draw_of(rank)));
+    }
+  }
 
   // Begins of iterations, up to that of the first worker to begin this many: afterwards the others
   // would slow each other less. The last one is the end.
@@ -37,55 +42,46 @@ class GossipInEvents {
       switch (event.kind) {
         case Kind::kBegin:
           begun.push_back(to_seconds(now.time_since_epoch()));
-          if (workers_[event.worker].iteration == most_of(event.worker, iterations)) {
+          if (workers_[event.worker].peer.gradients() == most_of(event.worker, iterations)) {
             return begun;
           }
           begin(event.worker);
           break;
-        case Kind::kInvited:
-          workers_[event.worker].invitations.push_back(event.other);
-          seek(event.worker);
-          break;
-        case Kind::kMet:
-          met(event.worker, event.other);
-          break;
-        case Kind::kVisits:
-          arrive(event.other, event.worker);
+        case Kind::kKnock:
+          knock(event.worker, {event.other, event.what});
           break;
         case Kind::kCame:
-          came(event.other, event.worker);
+          came(event.worker, {event.other, event.what});
           break;
-        case Kind::kServed:
-          served(event.other);
-          break;
-        case Kind::kBack:
-          apply(event.worker, std::max(now_, workers_[event.worker].computed));
+        case Kind::kMet:
+          for (const std::uint32_t side : {event.other, event.worker}) {
+            tell(sim::Operation::Kind::kSend, side, now - meeting(), now);
+          }
+          came(event.worker, {event.other, peer::Say::kOffer});
+          came(event.other, {event.worker, peer::Say::kAnswer});
           break;
       }
     }
   }
 
  private:
-  enum class Kind : std::uint8_t { kBegin, kInvited, kMet, kVisits, kCame, kServed, kBack };
-  // kInvited: the other invites the worker. kMet: the worker answered, the other asked. kVisits,
-  // kCame (the weights of a visit) and kServed: the worker visits the other.
+  // kKnock and kCame: the worker gets this message from the other. kMet: the worker answered, the
+  // other asked; the weights of both have gone over.
+  enum class Kind : std::uint8_t { kBegin, kKnock, kCame, kMet };
   struct Event {
     Kind kind;
     std::uint32_t worker;
     std::uint32_t other = 0;
+    peer::Say what = peer::Say::kCame;
   };
   struct Worker {
-    std::uint64_t iteration = 0;
-    Time computed{};      // When the gradient is there.
-    bool wanted = false;  // A meeting of its own.
-    // One that asks.
-    bool is_seeking = false;
-    bool is_own = false;  // The meeting that it seeks.
-    std::deque<std::uint32_t> invitations;
-    // One that answers, or is visited.
-    std::deque<std::uint32_t> asked;  // The first one is at a meeting with it.
-    Time answers_since{};
-    Time sends_since{};  // The weights of a visit, whichever way they go.
+    Worker(peer::Averaging averaging, std::uint32_t every) : peer(averaging, every) {}
+
+    peer::Gossip peer;
+    Time computed{};  // When the gradient is there.
+    // The weights of the present visit to this worker, whichever way they go.
+    std::uint32_t visitor = 0;
+    Time sends_since{};
     Time sends_until{};
   };
 
@@ -94,7 +90,7 @@ class GossipInEvents {
   [[nodiscard]] std::uint64_t most_of(std::uint32_t worker, std::uint32_t iterations) const {
     constexpr std::uint64_t kTimes = 1000;
     const bool holds =
-        averaging() == job::Averaging::kElastic && worker == kCentre && workers_.size() > 1;
+        averaging() == peer::Averaging::kElastic && worker == peer::kCentre && workers_.size() > 1;
     return holds ? kTimes * iterations : iterations;
   }
 
@@ -102,162 +98,127 @@ class GossipInEvents {
   // other's way. Real ones do not begin so exactly together.
   double starts_after() {
     const bool visits =
-        averaging() == job::Averaging::kPull || averaging() == job::Averaging::kPush;
+        averaging() == peer::Averaging::kPull || averaging() == peer::Averaging::kPush;
     return visits ? rng_.uniform() * gossip_.meeting_seconds : 0.0;
   }
 
-  static bool asks(std::uint32_t worker) { return worker::side_of(worker) == worker::Side::kAsks; }
-  [[nodiscard]] job::Averaging averaging() const { return gossip_.options.averaging; }
+  [[nodiscard]] peer::Averaging averaging() const { return gossip_.options.averaging; }
+  [[nodiscard]] Duration meeting() const { return from_seconds(gossip_.meeting_seconds); }
 
-  std::uint32_t neighbour_of(std::uint32_t worker) {
-    return worker::draw_neighbour(rng_,
-                                  worker,
-                                  static_cast<std::uint32_t>(workers_.size()),
-                                  gossip_.options.graph,
-                                  job::both_move(averaging()));
+  [[nodiscard]] peer::Draw draw_of(std::uint32_t worker) {
+    return [this, worker] {
+      return worker::draw_neighbour(rng_,
+                                    worker,
+                                    static_cast<std::uint32_t>(workers_.size()),
+                                    gossip_.options.graph,
+                                    peer::both_move(averaging()));
+    };
   }
 
   void begin(std::uint32_t worker) {
     Worker& one = workers_[worker];
-    one.computed = timing_.finish(WorkerId{worker}, now_, 1.0, one.iteration);
+    const std::uint64_t iteration = one.peer.gradients();
+    one.computed = timing_.finish(WorkerId{worker}, now_, 1.0, iteration);
     tell(sim::Operation::Kind::kCompute,
          worker,
-         timing_.computes_from(WorkerId{worker}, now_, one.computed, 1.0, one.iteration),
+         timing_.computes_from(WorkerId{worker}, now_, one.computed, 1.0, iteration),
          one.computed);
-    const bool averages = workers_.size() > 1 && one.iteration % gossip_.options.average_every == 0;
-    ++one.iteration;
-    if (!averages || !average(worker)) {
+    carry_out(worker, one.peer.begin_gradient(draw_of(worker)));
+    const bool averages = one.peer.in_group() && peer::waits_for_averaging(averaging()) &&
+                          peer::begins_averaging(iteration, gossip_.options.average_every);
+    if (!averages) {
       apply(worker, one.computed);
     }
   }
 
-  // Begins an averaging of the worker's own. Returns whether the gradient waits for it.
-  bool average(std::uint32_t worker) {
-    switch (averaging()) {
-      case job::Averaging::kFree:
-      case job::Averaging::kCoupled:
-        if (asks(worker)) {
-          workers_[worker].wanted = true;
-          seek(worker);
-        } else if (averaging() == job::Averaging::kCoupled) {
-          queue_.push(message_ends(), {Kind::kInvited, neighbour_of(worker), worker});
-        }
-        return averaging() == job::Averaging::kCoupled;
-      case job::Averaging::kPull:
-      case job::Averaging::kPush: {
-        const std::uint32_t neighbour = neighbour_of(worker);
-        queue_.push(message_ends(worker, neighbour), {Kind::kVisits, worker, neighbour});
-        return true;
-      }
-      case job::Averaging::kElastic:
-        if (worker == kCentre) {
-          return false;
-        }
-        queue_.push(message_ends(), {Kind::kVisits, worker, kCentre});
-        return true;
-    }
-    return false;
+  void knock(std::uint32_t worker, const peer::Message& opening) {
+    carry_out(worker, workers_[worker].peer.knock(opening, draw_of(worker)));
+  }
+  void came(std::uint32_t worker, const peer::Message& message) {
+    carry_out(worker, workers_[worker].peer.came(message, draw_of(worker)));
   }
 
-  [[nodiscard]] Time message_ends() const { return now_ + from_seconds(gossip_.message_seconds); }
+  void carry_out(std::uint32_t worker, const peer::Actions& actions) {
+    for (const peer::Action& action : actions) {
+      std::visit(Overloaded{[&](const peer::Send& send) { this->send(worker, send); },
+                            [&](const peer::Await& await) { take_in(worker, await); },
+                            [&](const peer::Average& average) {
+                              if (average.own && peer::waits_for_averaging(averaging())) {
+                                apply(worker, std::max(now_, workers_[worker].computed));
+                              }
+                            },
+                            Ignoring<peer::Invited, peer::Skip>{}},
+                 action);
+    }
+  }
+
+  void send(std::uint32_t from, const peer::Send& send) {
+    switch (send.what) {
+      case peer::Say::kAsk:
+        return knock(send.to, {from, send.what, send.invited});
+      case peer::Say::kOffer:
+        return;  // Goes over with the answer.
+      case peer::Say::kAnswer:
+        queue_.push(now_ + meeting(), {Kind::kMet, from, send.to});
+        return;
+      case peer::Say::kInvite:
+      case peer::Say::kToCentre:
+        queue_.push(message_ends(), {Kind::kKnock, send.to, from, send.what});
+        return;
+      case peer::Say::kRequest:
+      case peer::Say::kPushed:
+        queue_.push(message_ends(from, send.to), {Kind::kKnock, send.to, from, send.what});
+        return;
+      case peer::Say::kCame:
+        queue_.push(message_ends(from, send.to), {Kind::kCame, send.to, from, send.what});
+        return;
+      case peer::Say::kOfCentre:
+        queue_.push(message_ends(), {Kind::kCame, send.to, from, send.what});
+        return;
+      case peer::Say::kReply:
+        visit(from, send.to, now_);
+        tell_visit(from, from);
+        queue_.push(workers_[from].sends_until + message(),
+                    {Kind::kCame, send.to, from, send.what});
+        return;
+    }
+  }
+
+  // The weights of a visitor come once the one that is visited awaits them.
+  void take_in(std::uint32_t worker, const peer::Await& await) {
+    if (await.what == peer::Say::kPushed) {  // It says first that it is ready.
+      visit(worker, await.from, message_ends(worker, await.from));
+      tell_visit(worker, await.from);
+      queue_.push(workers_[worker].sends_until + message(),
+                  {Kind::kCame, worker, await.from, await.what});
+    } else if (await.what == peer::Say::kToCentre) {
+      visit(worker, await.from, now_);
+      tell_visit(worker, worker);
+      queue_.push(workers_[worker].sends_until, {Kind::kCame, worker, await.from, await.what});
+    }
+  }
+
+  void visit(std::uint32_t visited, std::uint32_t visitor, Time since) {
+    Worker& one = workers_[visited];
+    one.visitor = visitor;
+    one.sends_since = since;
+    one.sends_until = since + meeting();
+  }
+  void tell_visit(std::uint32_t visited, std::uint32_t sender) const {
+    const Worker& one = workers_[visited];
+    tell(sim::Operation::Kind::kSend, sender, one.sends_since, one.sends_until);
+  }
+
+  [[nodiscard]] Duration message() const { return from_seconds(gossip_.message_seconds); }
+  [[nodiscard]] Time message_ends() const { return now_ + message(); }
 
   // A message waits behind the weights of a visit that go the same way: a pair has one connection.
   [[nodiscard]] Time message_ends(std::uint32_t from, std::uint32_t to) const {
-    const bool pushes = averaging() == job::Averaging::kPush;
+    const bool pushes = averaging() == peer::Averaging::kPush;
     const Worker& visited = workers_[pushes ? to : from];
-    const bool behind = !visited.asked.empty() && visited.asked.front() == (pushes ? from : to) &&
-                        visited.sends_since < now_ && now_ < visited.sends_until;
-    return (behind ? visited.sends_until : now_) + from_seconds(gossip_.message_seconds);
-  }
-
-  void arrive(std::uint32_t visited, std::uint32_t visitor) {
-    workers_[visited].asked.push_back(visitor);
-    if (workers_[visited].asked.size() == 1) {
-      serve(visited);
-    }
-  }
-
-  void serve(std::uint32_t visited) {
-    Worker& one = workers_[visited];
-    const std::uint32_t visitor = one.asked.front();
-    const bool pushes = averaging() == job::Averaging::kPush;
-    // A push begins once the one that is visited is ready for it and has said so.
-    one.sends_since = pushes ? message_ends(visited, visitor) : now_;
-    one.sends_until = one.sends_since + from_seconds(gossip_.meeting_seconds);
-    tell(sim::Operation::Kind::kSend, pushes ? visitor : visited, one.sends_since, one.sends_until);
-    if (averaging() == job::Averaging::kElastic) {
-      queue_.push(one.sends_until, {Kind::kServed, visitor, visited});
-    }
-    queue_.push(one.sends_until + from_seconds(gossip_.message_seconds),
-                {Kind::kCame, visitor, visited});
-  }
-
-  // The one that has got the weights says so, and the next visit begins.
-  void came(std::uint32_t visited, std::uint32_t visitor) {
-    if (averaging() == job::Averaging::kPush) {
-      queue_.push(message_ends(visited, visitor), {Kind::kBack, visitor});
-      served(visited);
-      return;
-    }
-    if (averaging() == job::Averaging::kPull) {
-      queue_.push(message_ends(visitor, visited), {Kind::kServed, visitor, visited});
-    }
-    apply(visitor, std::max(now_, workers_[visitor].computed));
-  }
-
-  void served(std::uint32_t visited) {
-    workers_[visited].asked.pop_front();
-    if (!workers_[visited].asked.empty()) {
-      serve(visited);
-    }
-  }
-
-  // Begins the next meeting of a worker that asks, unless it is at one.
-  void seek(std::uint32_t worker) {
-    Worker& one = workers_[worker];
-    if (one.is_seeking || (!one.wanted && one.invitations.empty())) {
-      return;
-    }
-    one.is_seeking = true;
-    one.is_own = one.wanted;
-    std::uint32_t neighbour = 0;
-    if (one.is_own) {
-      neighbour = neighbour_of(worker);
-    } else {
-      neighbour = one.invitations.front();
-      one.invitations.pop_front();
-    }
-    workers_[neighbour].asked.push_back(worker);
-    if (workers_[neighbour].asked.size() == 1) {
-      meet(neighbour);
-    }
-  }
-
-  // With the first one that asked it.
-  void meet(std::uint32_t answers) {
-    workers_[answers].answers_since = now_;
-    queue_.push(now_ + from_seconds(gossip_.meeting_seconds),
-                {Kind::kMet, answers, workers_[answers].asked.front()});
-  }
-
-  void met(std::uint32_t answers, std::uint32_t asks) {
-    for (const std::uint32_t side : {asks, answers}) {
-      tell(sim::Operation::Kind::kSend, side, workers_[answers].answers_since, now_);
-    }
-    Worker& asking = workers_[asks];
-    asking.is_seeking = false;
-    if (asking.is_own) {
-      asking.wanted = false;
-    }
-    if (averaging() == job::Averaging::kCoupled) {
-      const std::uint32_t owner = asking.is_own ? asks : answers;
-      apply(owner, std::max(now_, workers_[owner].computed));
-    }
-    workers_[answers].asked.pop_front();
-    if (!workers_[answers].asked.empty()) {
-      meet(answers);
-    }
-    seek(asks);
+    const bool behind = visited.visitor == (pushes ? from : to) && visited.sends_since < now_ &&
+                        now_ < visited.sends_until;
+    return (behind ? visited.sends_until : now_) + message();
   }
 
   void apply(std::uint32_t worker, Time ready) {

@@ -1,18 +1,14 @@
 // The fine model of a gossip: every computation and every meeting, one by one.
 //
-// A gradient that begins an averaging waits until that is over; --average-every says which do.
+// The code of the live workers (peer/gossip.h) decides which two meet, which one waits and which
+// one is served. Here is how long it takes.
 //
-// Coupled and free: workers of even number ask, those of odd number answer (worker/neighbour.h).
-// One that asks holds its meetings one after another: its own first, then those that it was invited
-// to. One that answers invites a worker that asks, and answers one at a time, first come, first
-// served. A meeting is a transfer of all weights both ways at once, and a worker is at one meeting
-// at a time, so meetings do not share links. Free: no gradient waits, and a worker that answers
-// invites nobody.
+// Coupled and free: a meeting is a transfer of all weights both ways at once, and a worker is at
+// one meeting at a time, so meetings do not share links.
 //
-// Pull, push and elastic averaging: a worker visits a neighbour, or the worker that holds the
-// centre, which serves one visit at a time, first come, first served. A pull occupies the link out
-// of the one that is visited, a push the link into it; a worker's own visit uses the other way. The
-// holder of the centre meets it in its own memory.
+// Pull, push and elastic averaging: a pull occupies the link out of the one that is visited, a push
+// the link into it; a worker's own visit uses the other way. The holder of the centre meets it in
+// its own memory.
 
 #pragma once
 

@@ -100,8 +100,9 @@ TEST(OwnTimes, AreWhatIsLeftWithoutTheServerAndTheProcessors) {
 
 // A worker sleeps and then computes, so 1/32 of a mini-batch does not take 1/32 of its time.
 TEST(OwnTimes, OfOneThatWasCutOffAreThoseOfTheWholeOneBeforeIt) {
-  record::RecordedRun run{.policy = "saps:s=3,action=preempt",
-                          .workers = std::vector<record::RecordedWorker>(2)};
+  record::RecordedRun run;
+  run.policy = "saps:s=3,action=preempt";
+  run.workers.resize(2);
   const auto cut_off = [](std::int64_t begin, std::int64_t end) {
     return record::RecordedIteration{
         .begin = at_ms(begin), .end = at_ms(end), .share = 1.0 / 32, .partial = true};

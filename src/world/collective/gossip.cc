@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "collective/meetings.h"
+#include "peer/averaging.h"
+#include "peer/turns.h"
 #include "update/gradient.h"
 #include "worker/neighbour.h"
 
@@ -125,12 +127,12 @@ void Gossip::meet_in(GlooGroup& group, const protocol::Group& members) {
     changed_.notify_all();
   }
   const std::uint32_t rank = rank_of(options_.worker, members);
-  const bool across =
-      options_.averaging == Averaging::kCoupled || options_.averaging == Averaging::kFree;
   worker::Neighbours neighbours(
       rank,
-      worker::neighbours_of(
-          rank, static_cast<std::uint32_t>(members.members.size()), options_.graph, across),
+      worker::neighbours_of(rank,
+                            static_cast<std::uint32_t>(members.members.size()),
+                            options_.graph,
+                            peer::both_move(options_.averaging)),
       mix(options_.seed) + members.generation);
   const auto alpha = static_cast<float>(options_.elasticity / options_.batches.workers);
   Meetings(options_.averaging, alpha, rank, std::move(neighbours), group, replica_).run();
@@ -148,7 +150,7 @@ bool Gossip::wait_for_meeting(const Member& member) {
 
 void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
   replica_.copy_weights(before_);
-  if (iteration % options_.average_every == 0) {
+  if (peer::begins_averaging(iteration, options_.average_every)) {
     replica_.want_meeting();
   }
   std::optional<Member::Computing> computing(std::in_place, member);
@@ -181,7 +183,7 @@ void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
   }
   const double runtime = to_seconds(member.now() - start);
   computing.reset();
-  if (options_.averaging != Averaging::kFree && !wait_for_meeting(member)) {
+  if (peer::waits_for_averaging(options_.averaging) && !wait_for_meeting(member)) {
     return;
   }
   applied_ += examples.size();

@@ -10,8 +10,8 @@
 // also while it computes. With Averaging::kFree it does not wait, and a meeting may be skipped.
 //
 // A neighbour that dies, or is silent, breaks the meetings of the others. They form a new group
-// without it (formation.h) and meet again. The place in the group says whether a worker asks or
-// answers.
+// without it (peer/formation.h) and meet again. The place in the group says whether a worker asks
+// or answers.
 
 #pragma once
 

@@ -6,8 +6,8 @@
 #include "admission/driver.h"
 #include "base/check.h"
 #include "base/overloaded.h"
-#include "collective/batch_plan.h"
 #include "collective/member.h"
+#include "peer/batch_plan.h"
 #include "protocol/senders.h"
 #include "wire/transports.h"
 
@@ -28,7 +28,7 @@ Host::Host(HostOptions options, HostCallbacks callbacks)
                   .heartbeat_timeout = kNever,  // Hearts beat once all have come.
                   .started_together = true}),
       evaluations_(options_.target),
-      next_snapshot_(next_snapshot(0, options_.evaluate_every)),
+      next_snapshot_(peer::next_snapshot(0, options_.evaluate_every)),
       transport_(wire::serve(
           {.address = options_.listen,
            .token = options_.token,
@@ -229,12 +229,12 @@ void Host::begin_when_all_are_there(Time now) {
     return;
   }
   tally_.emplace(options_.topology,
-                 BatchPlanOptions{.workers = options_.workers,
-                                  .batch = options_.batch,
-                                  .examples = admission_.terms().examples,
-                                  .updates = options_.limits.updates,
-                                  .iterations = options_.limits.iterations,
-                                  .epochs = options_.limits.epochs});
+                 peer::BatchPlanOptions{.workers = options_.workers,
+                                        .batch = options_.batch,
+                                        .examples = admission_.terms().examples,
+                                        .updates = options_.limits.updates,
+                                        .iterations = options_.limits.iterations,
+                                        .epochs = options_.limits.epochs});
   for (auto& [connection, peer] : peers_) {
     tally_->joined(peer.worker, peer.host);
     peer.last_heard = now;

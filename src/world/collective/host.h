@@ -1,8 +1,8 @@
 // The process that starts a run without a server, and keeps its record: it hears what the workers
 // report (member.h), has weights evaluated now and then, says when it is time to end, and gathers
 // the last weights. It sees no gradient, and a ring does not wait for it. A worker that dies or is
-// silent is out, and the host has the others form a new group (formation.h). The admission decides
-// which workers fit and which evaluator is served (admission/admission.h).
+// silent is out, and the host has the others form a new group (peer/formation.h). The admission
+// decides which workers fit and which evaluator is served (admission/admission.h).
 //
 // Threads: the transport's threads post messages to a mailbox, and so does a thread that calls
 // stop(). run() does all the rest, on its caller's thread.
@@ -23,9 +23,9 @@
 #include "admission/admission.h"
 #include "base/error.h"
 #include "base/time.h"
-#include "collective/formation.h"
 #include "collective/tally.h"
 #include "live/mailbox.h"
+#include "peer/formation.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
 #include "wire/transport.h"
@@ -43,7 +43,7 @@ struct HostOptions {
   std::string token;
   std::uint64_t seed = 1;
   bool with_replacement = false;
-  // A ring's workers see to all but `seconds` by themselves too (batch_plan.h).
+  // A ring's workers see to all but `seconds` by themselves too (peer/batch_plan.h).
   server::Limits limits;
   std::uint64_t evaluate_every = 5120;  // Applied examples; a ring's worker 0 sees to it.
   server::Evaluations::Options target;
@@ -178,7 +178,7 @@ class Host {
   // ---- Who is in: host_losses.cc ----
   // The worker is gone, as `why` says, and the others go on, if they are enough.
   void lose(Time now, wire::ConnectionId connection, const std::string& why);
-  void order(Time now, const std::optional<Formation::Order>& order);
+  void order(Time now, const std::optional<peer::Formation::Order>& order);
   // A worker says where it stands: perhaps that its connections broke.
   void stands(Time now, WorkerId worker, const protocol::Standing& standing);
   // Says so while connections are broken although nobody is gone.
@@ -211,7 +211,7 @@ class Host {
   admission::Admission admission_;
   std::map<wire::ConnectionId, Peer> peers_;  // The workers.
   std::set<WorkerId> awaited_;                // Among those, and those that may still come.
-  Formation formation_;
+  peer::Formation formation_;
   Time last_looked_{};  // For silence.
   // Since when connections are broken, with nobody lost and no gradient reported from then on.
   std::optional<Time> broken_since_;

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "collective/batch_plan.h"
 #include "collective/host.h"
 #include "collective/replicas.h"
+#include "peer/batch_plan.h"
 
 namespace outpace::collective {
 namespace {
@@ -38,7 +38,7 @@ void Host::take_report(Time now, const protocol::Push& report, float runtime) {
   const std::uint64_t examples = tally_->statistics().examples_applied;
   if (options_.topology == Topology::kGossip && phase_ == Phase::kRunning &&
       examples >= next_snapshot_) {
-    next_snapshot_ = next_snapshot(examples, options_.evaluate_every);
+    next_snapshot_ = peer::next_snapshot(examples, options_.evaluate_every);
     gathering_[tally_->version()] = {.asked = run_time(now), .examples = examples, .weights = {}};
     ask_for_weights(tally_->version());
   }

@@ -128,7 +128,7 @@ void Host::links_are_whole(Time now) {
   }
 }
 
-void Host::order(Time now, const std::optional<Formation::Order>& order) {
+void Host::order(Time now, const std::optional<peer::Formation::Order>& order) {
   if (!order) {
     return;
   }
@@ -152,10 +152,10 @@ void Host::order(Time now, const std::optional<Formation::Order>& order) {
                    }
                    tell_all(group);
                  },
-                 [&](const Formation::GiveUp&) {
+                 [&](const peer::Formation::GiveUp&) {
                    give_up(ExitCode::kTooFewWorkers,
                            "the workers' connections to each other broke " +
-                               std::to_string(Formation::kBreaksMost) +
+                               std::to_string(peer::Formation::kBreaksMost) +
                                " times in a row; is the network between them all right?");
                  }},
       *order);

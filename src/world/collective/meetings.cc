@@ -2,16 +2,28 @@
 
 #include <array>
 #include <exception>
+#include <iterator>
+#include <optional>
+#include <span>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
+
+#include "base/overloaded.h"
 
 namespace outpace::collective {
 namespace {
 
-constexpr std::uint32_t kCentre = 0;  // The rank of the worker that holds it.
+using peer::Say;
 
-using OneNumber = std::array<float, 1>;
+// A message without weights is one number.
+constexpr std::array<float, 1> kNo{0.0F};
+constexpr std::array<float, 1> kYes{1.0F};
+
+constexpr std::uint32_t tag_of(Say what) {
+  return static_cast<std::uint32_t>(what);
+}
 
 }  // namespace
 
@@ -21,17 +33,18 @@ Meetings::Meetings(Averaging averaging,
                    worker::Neighbours neighbours,
                    GlooGroup& group,
                    Replica& replica)
-    : averaging_(averaging),
-      alpha_(alpha),
+    : has_centre_(averaging == Averaging::kElastic),
       rank_(rank),
-      neighbours_(std::move(neighbours)),
+      alpha_(alpha),
       group_(group),
       replica_(replica),
       seeking_{.then = {}, .theirs = std::vector<float>(replica.size())},
-      listening_(seeking_) {}
+      listening_(seeking_),
+      neighbours_(std::move(neighbours)),
+      conversation_(peer::make_conversation(averaging, rank)) {}
 
 void Meetings::run() {
-  replica_.hold_centre(averaging_ == Averaging::kElastic && rank_ == kCentre);
+  replica_.hold_centre(has_centre_ && rank_ == peer::kCentre);
   std::exception_ptr heard;
   std::exception_ptr sought;
   {
@@ -61,130 +74,107 @@ void Meetings::run() {
 
 void Meetings::seek() {
   while (const auto meeting = replica_.begin_meeting()) {
-    if (meeting->invited_by) {
-      ask(*meeting->invited_by, false);
-    } else {
-      begin_own();
-    }
+    carry_out(begin(*meeting), seeking_);
   }
-}
-
-void Meetings::begin_own() {
-  switch (averaging_) {
-    case Averaging::kCoupled:
-    case Averaging::kFree:
-      if (asks()) {
-        ask(neighbours_.next(), true);
-      } else if (averaging_ == Averaging::kCoupled) {
-        group_.send(neighbours_.next(), kInvite, OneNumber{});  // It is over once that one asks.
-      } else {
-        replica_.skip();
-      }
-      return;
-    case Averaging::kPull:
-      pull();
-      return;
-    case Averaging::kPush:
-      push();
-      return;
-    case Averaging::kElastic:
-      meet_centre();
-      return;
-  }
-}
-
-void Meetings::ask(std::uint32_t neighbour, bool own) {
-  group_.send(neighbour, kAsk, OneNumber{own ? 0.0F : 1.0F});
-  auto& [then, theirs] = seeking_;
-  replica_.copy_weights(then);
-  group_.exchange(neighbour, kOffer, then, kAnswer, theirs);
-  replica_.meet_halfway(then, theirs, own);
-}
-
-void Meetings::pull() {
-  const std::uint32_t neighbour = neighbours_.next();
-  group_.send(neighbour, kRequest, OneNumber{});
-  group_.receive(neighbour, kReply, seeking_.theirs);
-  group_.send(neighbour, kCame, OneNumber{});
-  replica_.pulled(seeking_.theirs);
-}
-
-void Meetings::push() {
-  replica_.copy_weights(seeking_.then);
-  OneNumber came{};
-  group_.exchange(neighbours_.next(), kPushed, seeking_.then, kCame, came);
-  replica_.sent();
-}
-
-void Meetings::meet_centre() {
-  if (rank_ == kCentre) {
-    replica_.meet_centre(alpha_);
-    return;
-  }
-  auto& [then, centre] = seeking_;
-  replica_.copy_weights(then);
-  group_.send(kCentre, kToCentre, then);
-  group_.receive(kCentre, kOfCentre, centre);
-  replica_.meet_centre(then, centre, alpha_);
 }
 
 void Meetings::listen() {
-  switch (averaging_) {
-    case Averaging::kCoupled:
-    case Averaging::kFree:
-      asks() ? take_invitations() : answer();
+  const Say opening = conversation_->opening();  // The same at all times.
+  std::array<float, 1> number{};
+  const std::span<float> room =
+      peer::carries_weights(opening) ? std::span<float>(listening_.theirs) : std::span(number);
+  while (const auto from = group_.receive_any(tag_of(opening), room)) {
+    const peer::Message message{*from, opening, number.front() != 0.0F};
+    peer::Actions actions = knock(message);
+    // It awaits the weights of the one that it lets in, and these are here.
+    carry_out(peer::carries_weights(opening) ? came(message) : std::move(actions), listening_);
+  }
+}
+
+peer::Actions Meetings::begin(const peer::Meeting& meeting) {
+  const std::lock_guard lock(mutex_);
+  return conversation_->begin(meeting, [this] { return neighbours_.next(); });
+}
+
+peer::Actions Meetings::knock(const peer::Message& opening) {
+  const std::lock_guard lock(mutex_);
+  return conversation_->knock(opening);
+}
+
+peer::Actions Meetings::came(const peer::Message& message) {
+  const std::lock_guard lock(mutex_);
+  return conversation_->came(message);
+}
+
+void Meetings::carry_out(peer::Actions actions, Sheets& sheets) {
+  while (!actions.empty()) {
+    std::optional<peer::Await> awaited;  // The one that is sent to meanwhile is the same.
+    std::optional<peer::Send> with_it;
+    for (auto action = actions.begin(); action != actions.end(); ++action) {
+      std::visit(Overloaded{[&](const peer::Send& send) {
+                              const auto next = std::next(action);
+                              const auto* then = next == actions.end()
+                                                     ? nullptr
+                                                     : std::get_if<peer::Await>(&*next);
+                              if (then != nullptr && then->from == send.to) {
+                                with_it = send;
+                              } else {
+                                group_.send(send.to, tag_of(send.what), payload(send, sheets));
+                              }
+                            },
+                            [&](const peer::Await& await) { awaited = await; },
+                            [&](const peer::Invited& by) { replica_.invited(by.by); },
+                            [&](const peer::Average& how) { average(how, sheets); },
+                            [&](const peer::Skip& /*none*/) { replica_.skip(); }},
+                 *action);
+    }
+    if (!awaited) {
       return;
-    case Averaging::kPull:
-      give();
+    }
+    std::array<float, 1> number{};
+    const std::span<float> room =
+        peer::carries_weights(awaited->what) ? std::span<float>(sheets.theirs) : std::span(number);
+    if (with_it) {  // Both at once, so that a link carries both ways.
+      group_.exchange(awaited->from,
+                      tag_of(with_it->what),
+                      payload(*with_it, sheets),
+                      tag_of(awaited->what),
+                      room);
+    } else {
+      group_.receive(awaited->from, tag_of(awaited->what), room);
+    }
+    actions = came({awaited->from, awaited->what});
+  }
+}
+
+std::span<const float> Meetings::payload(const peer::Send& send, Sheets& sheets) {
+  if (!peer::carries_weights(send.what)) {
+    return send.invited ? kYes : kNo;
+  }
+  if (send.what != Say::kOfCentre) {  // What the centre was is there already.
+    replica_.copy_weights(sheets.then);
+  }
+  return sheets.then;
+}
+
+void Meetings::average(const peer::Average& average, Sheets& sheets) {
+  auto& [then, theirs] = sheets;
+  switch (average.how) {
+    case peer::How::kHalfway:
+      return replica_.meet_halfway(then, theirs, average.own);
+    case peer::How::kTowards:
+      return replica_.pulled(theirs);
+    case peer::How::kKeep:
+      return replica_.push_in(theirs);
+    case peer::How::kNothing:
+      return replica_.sent();
+    case peer::How::kCentreHere:
+      return replica_.meet_centre(alpha_);
+    case peer::How::kWithCentre:
+      return replica_.meet_centre(then, theirs, alpha_);
+    case peer::How::kCentre:
+      then = replica_.answer_of_centre(theirs, alpha_);
       return;
-    case Averaging::kPush:
-      take_pushes();
-      return;
-    case Averaging::kElastic:
-      answer_for_centre();
-      return;
-  }
-}
-
-void Meetings::answer() {
-  OneNumber invited{};
-  auto& [then, theirs] = listening_;
-  while (const auto neighbour = group_.receive_any(kAsk, invited)) {
-    replica_.copy_weights(then);
-    group_.exchange(*neighbour, kAnswer, then, kOffer, theirs);
-    replica_.meet_halfway(then, theirs, invited.front() != 0.0F);
-  }
-}
-
-void Meetings::take_invitations() {
-  OneNumber nothing{};
-  while (const auto neighbour = group_.receive_any(kInvite, nothing)) {
-    replica_.invited(*neighbour);
-  }
-}
-
-// What was sent is in a buffer of the kernel. The next visit begins once it has come: two at once
-// would both take twice as long.
-void Meetings::give() {
-  OneNumber nothing{};
-  while (const auto neighbour = group_.receive_any(kRequest, nothing)) {
-    replica_.copy_weights(listening_.then);
-    group_.exchange(*neighbour, kReply, listening_.then, kCame, nothing);
-  }
-}
-
-void Meetings::take_pushes() {
-  while (const auto neighbour = group_.receive_any(kPushed, listening_.theirs)) {
-    replica_.push_in(listening_.theirs);
-    group_.send(*neighbour, kCame, OneNumber{});
-  }
-}
-
-// Where the centre is not, nothing comes, and this ends with the group.
-void Meetings::answer_for_centre() {
-  auto& theirs = listening_.theirs;
-  while (const auto worker = group_.receive_any(kToCentre, theirs)) {
-    group_.send(*worker, kOfCentre, replica_.answer_of_centre(theirs, alpha_));
   }
 }
 

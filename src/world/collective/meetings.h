@@ -1,22 +1,8 @@
 // The meetings of one worker with its neighbours, in one group of a gossip.
 //
-// Two threads talk. One seeks: it begins this worker's own meetings. The other listens: it answers
-// at once, whatever the worker computes, so nobody waits for a slow gradient.
-//
-// Coupled and free: two workers of different sides (worker/neighbour.h) meet. One asks; then both
-// send their weights at once, and both move halfway between what they sent. Lian et al., ICML 2018,
-// algorithm 1 (AD-PSGD). Coupled: for a gradient of a worker that answers, this worker invites one
-// that asks, and that one then asks.
-//
-// Pull: asks for the neighbour's weights and moves halfway to them. The neighbour stays.
-// Push: sends its weights. The neighbour averages, before its next step, its weights and all that
-// came. Jin, Yuan, Iandola, Keutzer, "How to scale distributed deep learning?", 2016, has both. A
-// worker serves one visit at a time, until its weights have come.
-//
-// Elastic: sends its weights to the first worker of the group, which holds the centre, and gets the
-// centre. The weights move by a part of the difference, and so does the centre. Zhang, Choromanska,
-// LeCun, "Deep learning with Elastic Averaging SGD", 2015, algorithm 1 (EASGD; EAMSGD if the
-// optimizer is nesterov).
+// What is said and what moves, peer/conversation.h decides. Here two threads carry it out. One
+// seeks: it begins this worker's own meetings. The other listens: it answers at once, whatever the
+// worker computes, so nobody waits for a slow gradient.
 //
 // No cycle of waiting threads: listening threads wait for seeking threads alone, and a listener
 // waits only for the one it serves, which waits for this listener alone.
@@ -24,26 +10,24 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
 #include <vector>
 
 #include "collective/gloo_group.h"
 #include "collective/peer_options.h"
 #include "collective/replica.h"
+#include "peer/conversation.h"
 #include "worker/neighbour.h"
 
 namespace outpace::collective {
 
-// Tags of the conversations of a pair. A change of what is said needs another protocol version.
-inline constexpr std::uint32_t kOffer = 1;   // Weights, of the one that asks.
-inline constexpr std::uint32_t kAnswer = 2;  // Weights.
-inline constexpr std::uint32_t kInvite = 3;  // One number, as the next.
-inline constexpr std::uint32_t kRequest = 4;
-inline constexpr std::uint32_t kReply = 5;     // Weights.
-inline constexpr std::uint32_t kPushed = 6;    // Weights.
-inline constexpr std::uint32_t kToCentre = 7;  // Weights, as the next.
-inline constexpr std::uint32_t kOfCentre = 8;
-inline constexpr std::uint32_t kAsk = 9;    // One number: whether the other invited to it.
-inline constexpr std::uint32_t kCame = 10;  // One number: the weights of a visit are there.
+// Tags of the conversations of a pair.
+inline constexpr auto kRequest = static_cast<std::uint32_t>(peer::Say::kRequest);
+inline constexpr auto kReply = static_cast<std::uint32_t>(peer::Say::kReply);
+inline constexpr auto kPushed = static_cast<std::uint32_t>(peer::Say::kPushed);
+inline constexpr auto kCame = static_cast<std::uint32_t>(peer::Say::kCame);
 
 class Meetings {
  public:
@@ -60,37 +44,36 @@ class Meetings {
   [[noreturn]] void run();
 
  private:
-  // The seeking thread's.
-  void seek();
-  void begin_own();
-  void ask(std::uint32_t neighbour, bool own);
-  void pull();
-  void push();
-  void meet_centre();
-  // The listening thread's.
-  void listen();
-  void answer();
-  void take_invitations();
-  void give();
-  void take_pushes();
-  void answer_for_centre();
-
-  [[nodiscard]] bool asks() const { return worker::side_of(rank_) == worker::Side::kAsks; }
-
   // What is sent and what comes; each thread has its own.
   struct Sheets {
     std::vector<float> then;
     std::vector<float> theirs;
   };
 
-  const Averaging averaging_;
-  const float alpha_;
+  void seek();
+  void listen();
+  [[nodiscard]] peer::Actions begin(const peer::Meeting& meeting);
+  [[nodiscard]] peer::Actions knock(const peer::Message& opening);
+  [[nodiscard]] peer::Actions came(const peer::Message& message);
+
+  // These, and what follows from them, until nothing is awaited.
+  void carry_out(peer::Actions actions, Sheets& sheets);
+  // What a Send sends.
+  [[nodiscard]] std::span<const float> payload(const peer::Send& send, Sheets& sheets);
+  void average(const peer::Average& average, Sheets& sheets);
+
+  // Constant after construction.
+  const bool has_centre_;
   const std::uint32_t rank_;
-  worker::Neighbours neighbours_;
+  const float alpha_;
   GlooGroup& group_;
   Replica& replica_;
+  // State. The next two are used by the seeking thread, and by the listening one.
   Sheets seeking_;
   Sheets listening_;
+  worker::Neighbours neighbours_;  // Used by the seeking thread only.
+  std::mutex mutex_;               // Guards what follows.
+  const std::unique_ptr<peer::Conversation> conversation_;
 };
 
 }  // namespace outpace::collective

@@ -101,26 +101,20 @@ bool Member::dismissed() const {
 
 std::optional<protocol::Group> Member::next_group(Version version, Until until) {
   std::unique_lock lock(mutex_);
-  std::optional<std::uint32_t> answered;
-  const auto over = [&] { return resigned_ || (stop_ && until == Until::kStopped); };
-  const auto to_answer = [&] { return !answered || asked_ > *answered; };
-  const auto formed = [&] {
-    return answered > generation_ && group_ && group_->generation == answered;
-  };
+  membership_.out();
   while (true) {
-    changed_.wait(lock, [&] { return dismissed() || over() || to_answer() || formed(); });
     if (dismissed()) {
       throw_closed();
     }
-    if (over()) {
+    if (resigned_ || (stop_ && until == Until::kStopped)) {
       return std::nullopt;
     }
-    if (to_answer()) {
-      answered = std::max(asked_, generation_);
-      transport_->send(protocol::Standing{.generation = *answered, .version = version}, nullptr);
+    if (const auto generation = membership_.answer()) {
+      transport_->send(protocol::Standing{.generation = *generation, .version = version}, nullptr);
+    } else if (auto group = membership_.joins()) {
+      return group;
     } else {
-      generation_ = *answered;
-      return std::exchange(group_, std::nullopt);
+      changed_.wait(lock);
     }
   }
 }
@@ -180,7 +174,7 @@ void Member::leave() {
 bool Member::leave_unless_regrouped() {
   transport_->send(protocol::Goodbye{}, nullptr);
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return closed_ || asked_ > generation_; });
+  changed_.wait(lock, [this] { return closed_ || membership_.must_leave(); });
   if (!closed_) {
     return false;
   }
@@ -210,9 +204,9 @@ void Member::receive(wire::ConnectionEvent event) {
     welcome_ = *welcome;
     began_ = steady_clock::now();
   } else if (const auto* regroup = std::get_if<protocol::Regroup>(&received->message)) {
-    asked_ = std::max(asked_, regroup->generation);
+    membership_.asked(*regroup);
   } else if (auto* group = std::get_if<protocol::Group>(&received->message)) {
-    group_ = std::move(*group);
+    membership_.told(std::move(*group));
   }
   if (leave_ && must_leave()) {
     leave_();

@@ -16,7 +16,7 @@
 //   worker  Goodbye          it computes no more and waits for no other worker
 //
 // Then the host asks for the final weights and closes the connection. Which groups there are, the
-// host decides (formation.h).
+// host decides (peer/formation.h).
 //
 // Threads: the transport's thread delivers, another sends heartbeats, and the caller's thread
 // computes. One mutex guards the state.
@@ -35,6 +35,7 @@
 #include "base/time.h"
 #include "collective/progress_watch.h"
 #include "live/worker_session.h"
+#include "peer/membership.h"
 #include "protocol/messages.h"
 #include "wire/transport.h"
 
@@ -118,7 +119,7 @@ class Member {
   [[noreturn]] void throw_closed() const;
   // Whether the host ended more than the computing. REQUIRES: mutex_ is held, as for the next.
   [[nodiscard]] bool dismissed() const;
-  [[nodiscard]] bool must_leave() const { return asked_ > generation_ || dismissed(); }
+  [[nodiscard]] bool must_leave() const { return membership_.must_leave() || dismissed(); }
 
   // Constant after construction.
   const live::SessionOptions options_;
@@ -130,9 +131,7 @@ class Member {
   std::condition_variable changed_;
   std::optional<protocol::Stop> stop_;
   std::optional<wire::Closed> closed_;
-  std::uint32_t asked_ = 0;               // The newest generation that the host began.
-  std::uint32_t generation_ = 0;          // The present group's, or the last one's.
-  std::optional<protocol::Group> group_;  // The newest that came.
+  peer::Membership membership_;
   std::function<void()> leave_;
   bool resigned_ = false;
   ProgressWatch progress_;

@@ -6,19 +6,20 @@
 #include <cstdint>
 
 #include "base/ids.h"
-#include "collective/batch_plan.h"
 #include "collective/stepper.h"
+#include "peer/averaging.h"
+#include "peer/batch_plan.h"
 #include "worker/neighbour.h"
 #include "worker/topology.h"
 
 namespace outpace::collective {
 
-using worker::Averaging;
+using peer::Averaging;
 
 struct PeerOptions {
   WorkerId worker{};
-  BatchPlanOptions batches;  // A gossip uses `workers`, `batch` and `examples` only.
-  std::uint64_t seed = 1;    // For the examples' order.
+  peer::BatchPlanOptions batches;  // A gossip uses `workers`, `batch` and `examples` only.
+  std::uint64_t seed = 1;          // For the examples' order.
   bool with_replacement = false;
   std::uint64_t evaluate_every = 5120;  // Applied examples.
   StepRule rule;

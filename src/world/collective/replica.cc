@@ -31,18 +31,18 @@ std::size_t Replica::size() const {
 
 std::uint64_t Replica::meetings() const {
   const std::lock_guard lock(mutex_);
-  return meetings_;
+  return turns_.meetings();
 }
 
 void Replica::want_meeting() {
   const std::lock_guard lock(mutex_);
-  wanted_ = true;
+  turns_.want();
   changed_.notify_all();
 }
 
 bool Replica::met_within(std::chrono::milliseconds most) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, most, [this] { return !wanted_; });
+  return changed_.wait_for(lock, most, [this] { return !turns_.wanted(); });
 }
 
 void Replica::step(const std::function<void(std::vector<float>&)>& step) {
@@ -56,23 +56,20 @@ void Replica::step(const std::function<void(std::vector<float>&)>& step) {
 
 void Replica::end_meetings() {
   std::unique_lock lock(mutex_);
-  ending_ = true;
+  turns_.end();
   changed_.notify_all();
-  changed_.wait(lock, [this] { return !connected_ || !(begun_ || serving_); });
+  changed_.wait(lock, [this] { return turns_.quiet(); });
 }
 
 void Replica::connected() {
   const std::lock_guard lock(mutex_);
-  connected_ = true;
+  turns_.connected();
 }
 
 void Replica::disconnected() {
   const std::lock_guard lock(mutex_);
-  connected_ = false;
-  begun_ = false;
-  serving_ = false;
+  turns_.disconnected();
   left_ = false;
-  invitations_.clear();
   changed_.notify_all();
 }
 
@@ -84,42 +81,26 @@ void Replica::leave_group() {
 
 std::optional<Replica::Meeting> Replica::begin_meeting() {
   std::unique_lock lock(mutex_);
-  const auto own = [this] { return wanted_ && !begun_ && !ending_; };
-  changed_.wait(lock, [&] { return left_ || !invitations_.empty() || own(); });
-  if (left_) {
-    return std::nullopt;
-  }
-  if (own()) {
-    begun_ = true;
-    return Meeting{};
-  }
-  const std::uint32_t by = invitations_.front();
-  invitations_.pop_front();
-  serving_ = true;
-  return Meeting{by};
+  changed_.wait(lock, [&] { return left_ || turns_.ready(); });
+  return left_ ? std::nullopt : std::optional(turns_.begin());
 }
 
 void Replica::invited(std::uint32_t by) {
   const std::lock_guard lock(mutex_);
-  invitations_.push_back(by);
+  turns_.invited(by);
   changed_.notify_all();
 }
 
 void Replica::meet_halfway(std::span<const float> then, std::span<const float> theirs, bool own) {
   const std::lock_guard lock(mutex_);
   collective::meet_halfway(weights_, then, theirs);
-  if (own) {
-    own_is_over();
-  } else {
-    serving_ = false;
-    changed_.notify_all();
-  }
+  over(own);
 }
 
 void Replica::pulled(std::span<const float> theirs) {
   const std::lock_guard lock(mutex_);
   collective::meet_halfway(weights_, weights_, theirs);
-  own_is_over();
+  over(/*own=*/true);
 }
 
 void Replica::hold_centre(bool holds) {
@@ -137,7 +118,7 @@ void Replica::meet_centre(float alpha) {
   move_towards(weights_, then, centre_, alpha);
   const std::vector<float> centre = centre_;
   move_towards(centre_, centre, then, alpha);
-  own_is_over();
+  over(/*own=*/true);
 }
 
 void Replica::meet_centre(std::span<const float> then, std::span<const float> centre, float alpha) {
@@ -145,7 +126,7 @@ void Replica::meet_centre(std::span<const float> then, std::span<const float> ce
   move_towards(weights_, then, centre, alpha);
   centre_.assign(centre.begin(), centre.end());
   move_towards(centre_, centre, then, alpha);
-  own_is_over();
+  over(/*own=*/true);
 }
 
 std::vector<float> Replica::answer_of_centre(std::span<const float> theirs, float alpha) {
@@ -158,13 +139,12 @@ std::vector<float> Replica::answer_of_centre(std::span<const float> theirs, floa
 
 void Replica::sent() {
   const std::lock_guard lock(mutex_);
-  own_is_over();
+  over(/*own=*/true);
 }
 
 void Replica::skip() {
   const std::lock_guard lock(mutex_);
-  wanted_ = false;
-  begun_ = false;
+  turns_.skip();
   changed_.notify_all();
 }
 
@@ -180,10 +160,8 @@ void Replica::push_in(std::span<const float> theirs) {
   }
 }
 
-void Replica::own_is_over() {
-  wanted_ = false;
-  begun_ = false;
-  ++meetings_;
+void Replica::over(bool own) {
+  turns_.over(own);
   changed_.notify_all();
 }
 

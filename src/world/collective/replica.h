@@ -1,20 +1,21 @@
 // One worker's weights in a gossip, and the meetings that its gradients want.
 //
 // The thread that computes gradients and the threads that talk to neighbours (meetings.h) share it.
-// A meeting is wanted, then begun, then over. A group that breaks ends no meeting: the one that is
-// wanted takes place in the next group. Any thread may call anything; the sections say which does.
+// Which meeting is the next, and when none is wanted any more, peer/turns.h decides. Any thread may
+// call anything; the sections say which does.
 
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
+
+#include "peer/turns.h"
 
 namespace outpace::collective {
 
@@ -51,10 +52,7 @@ class Replica {
   // Wakes the threads of the present group, because it is to be left.
   void leave_group();
 
-  // A meeting of this worker's own, or one that another worker invited it to.
-  struct Meeting {
-    std::optional<std::uint32_t> invited_by;
-  };
+  using Meeting = peer::Meeting;
   // Waits for the next meeting and begins it. Nothing: the group is to be left.
   [[nodiscard]] std::optional<Meeting> begin_meeting();
   void invited(std::uint32_t by);
@@ -82,7 +80,8 @@ class Replica {
   void push_in(std::span<const float> theirs);
 
  private:
-  void own_is_over();
+  // REQUIRES: mutex_ is held.
+  void over(bool own);
 
   mutable std::mutex mutex_;  // Guards what follows.
   std::condition_variable changed_;
@@ -91,14 +90,8 @@ class Replica {
   bool holds_centre_ = false;
   std::vector<float> pushed_;  // The sum of what came since the last step.
   std::uint32_t pushes_ = 0;   // How many that were.
-  bool wanted_ = false;
-  bool begun_ = false;    // This worker's own meeting.
-  bool serving_ = false;  // One that it was invited to.
-  bool connected_ = false;
+  peer::Turns turns_;
   bool left_ = false;
-  bool ending_ = false;
-  std::deque<std::uint32_t> invitations_;
-  std::uint64_t meetings_ = 0;
 };
 
 }  // namespace outpace::collective

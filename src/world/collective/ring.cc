@@ -5,9 +5,10 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 
-#include "base/check.h"
 #include "base/error.h"
+#include "base/overloaded.h"
 #include "update/gradient.h"
 
 namespace outpace::collective {
@@ -65,7 +66,9 @@ Ring::Ring(const PeerOptions& options,
       source_(source),
       pace_(pace),
       numbers_(weights.size()),
-      plan_(options.batches),
+      peer_({.worker = options.worker,
+             .batches = options.batches,
+             .evaluate_every = options.evaluate_every}),
       order_(options.batches.examples, options.seed, options.with_replacement),
       stepper_(options.rule, source.manifest().sizes()),
       fill_(sizes_with_votes(source), options.bucket_bytes),
@@ -73,14 +76,12 @@ Ring::Ring(const PeerOptions& options,
       sum_(numbers_ + 1),
       last_(numbers_ + 1),
       // Clipping needs the whole gradient first, so nothing overlaps.
-      at_once_(options.clip_norm == 0.0),
-      snapshot_due_(next_snapshot(0, options.evaluate_every)) {}
+      at_once_(options.clip_norm == 0.0) {}
 
 void Ring::run(Member& member) {
   while (true) {
     try {
-      form(member);
-      train(member);
+      train(member, form(member));
       if (member.leave_unless_regrouped()) {
         return;
       }
@@ -91,8 +92,8 @@ void Ring::run(Member& member) {
   }
 }
 
-void Ring::form(Member& member) {
-  const protocol::Group next = member.next_group(version(), Member::Until::kOver).value();
+protocol::Group Ring::form(Member& member) {
+  protocol::Group next = member.next_group(version(), Member::Until::kOver).value();
   GroupOptions group = joining_;
   group.rank = rank_of(options_.worker, next);
   group.size = static_cast<std::uint32_t>(next.members.size());
@@ -101,74 +102,65 @@ void Ring::form(Member& member) {
   group_.emplace(std::move(group));
   member.set_leave([this] { group_->abort(); });
   group_->join();
-  catch_up(member, next);
-  plan_.set_workers(next.members);
+  return next;
 }
 
 void Ring::leave_group(Member& member) {
   member.set_leave(nullptr);
   group_.reset();
+  peer_.broken();
 }
 
-void Ring::catch_up(Member& member, const protocol::Group& group) {
-  if (count(group.version) == version_) {
-    if (group.ahead == options_.worker) {
-      for (const WorkerId behind : group.behind) {
-        group_->send(rank_of(behind, group), kCatchUp, last_);
-      }
+void Ring::train(Member& member, const protocol::Group& group) {
+  peer::Ring::Actions actions = peer_.formed(group);
+  while (!actions.empty()) {
+    peer::Ring::Actions next;
+    for (const peer::Ring::Action& action : actions) {
+      std::visit(Overloaded{[&](const peer::Ring::HandOn& hand) {
+                              group_->send(rank_of(hand.to, group), kCatchUp, last_);
+                            },
+                            [&](const peer::Ring::CatchUp& with) {
+                              group_->receive(rank_of(with.from, group), kCatchUp, last_);
+                              next = summed();
+                            },
+                            [&](const peer::Ring::Compute& term) {
+                              compute(member, term.update, term.sequence);
+                              group_->wait_for_sums();
+                              std::swap(sum_, last_);
+                              next = summed();
+                            },
+                            [&](const peer::Ring::Apply& step) { apply(member, step); },
+                            Ignoring<peer::Ring::Finish>{}},
+                 action);
     }
-    if (open_) {
-      plan_.put_back();
-      open_.reset();
-    }
-    return;
-  }
-  // A sum is complete on one worker only if all took part in it.
-  CHECK(count(group.version) == version_ + 1 && open_);
-  group_->receive(rank_of(group.ahead, group), kCatchUp, last_);
-  apply(member);
-}
-
-void Ring::train(Member& member) {
-  while (!ended_) {
-    open_ = plan_.next(options_.worker);
-    if (!open_) {
-      return;
-    }
-    compute(member, *open_, Sequence{version_ + 1});
-    group_->wait_for_sums();
-    std::swap(sum_, last_);
-    apply(member);
+    actions = std::move(next);
   }
 }
 
-void Ring::apply(Member& member) {
+peer::Ring::Actions Ring::summed() {
+  return peer_.summed(/*votes=*/last_[numbers_] > 0.0F);
+}
+
+void Ring::apply(Member& member, const peer::Ring::Apply& step) {
   const std::span<const float> mean = std::span(last_).first(numbers_);
   if (!std::isfinite(update::squared_norm(mean))) {
     throw Error(ExitCode::kFailure,
-                "the gradient of update " + std::to_string(version_ + 1) +
+                "the gradient of update " + std::to_string(count(step.version)) +
                     " is not finite: training has diverged; try a smaller --lr");
   }
   const std::uint64_t nominal = std::uint64_t{options_.batches.batch} * options_.batches.workers;
-  applied_ += open_->examples;
   stepper_.step(
-      {.examples = open_->examples, .nominal = nominal, .applied = applied_}, mean, weights_);
-  ++version_;
-  open_.reset();
-  ended_ = last_[numbers_] > 0.0F;  // All see the same votes, so all end with the same update.
+      {.examples = step.examples, .nominal = nominal, .applied = step.applied}, mean, weights_);
   if (report_) {
     member.report(*report_);
     report_.reset();
   }
-  if (applied_ >= snapshot_due_) {
-    snapshot_due_ = next_snapshot(applied_, options_.evaluate_every);
-    if (plan_.workers().front() == options_.worker) {
-      member.bring(version(), weights_);
-    }
+  if (step.brings) {
+    member.bring(step.version, weights_);
   }
 }
 
-void Ring::compute(Member& member, const BatchPlan::Update& update, Sequence sequence) {
+void Ring::compute(Member& member, const peer::BatchPlan::Update& update, Sequence sequence) {
   const Member::Computing computing(member);
   const Time start = member.now();
   if (update.own_examples > 0) {

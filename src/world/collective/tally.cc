@@ -6,7 +6,7 @@
 
 namespace outpace::collective {
 
-Tally::Tally(Topology topology, const BatchPlanOptions& batches)
+Tally::Tally(Topology topology, const peer::BatchPlanOptions& batches)
     : topology_(topology), examples_(batches.examples), plan_(batches), reported_(batches.workers) {
   statistics_.workers.resize(batches.workers);
 }
@@ -87,7 +87,7 @@ void Tally::count_updates(Time now, std::uint64_t updates) {
   // A ring has staleness: always 0, since its gradients are of the newest weights.
   statistics_.staleness.assign(1, statistics_.gradients_applied);
   statistics_.epochs_complete = statistics_.examples_applied / examples_;
-  const std::uint64_t used = statistics_.epochs_complete > 0 ? 1 : 0;  // batch_plan.h
+  const std::uint64_t used = statistics_.epochs_complete > 0 ? 1 : 0;  // peer/batch_plan.h
   statistics_.examples_used_per_epoch_min = used;
   statistics_.examples_used_per_epoch_max = used;
 }

@@ -1,8 +1,8 @@
 // The statistics of a run without a server, counted from the workers' reports.
 //
 // Pure: times are passed in. A ring's update is made when all live workers have reported that they
-// applied it. Its examples are counted by the plan that the workers follow (batch_plan.h), so a
-// worker that dies between applying and reporting does not change the count. In a gossip every
+// applied it. Its examples are counted by the plan that the workers follow (peer/batch_plan.h), so
+// a worker that dies between applying and reporting does not change the count. In a gossip every
 // gradient is an update of one worker's weights.
 
 #pragma once
@@ -13,7 +13,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "collective/batch_plan.h"
+#include "peer/batch_plan.h"
 #include "protocol/messages.h"
 #include "server/statistics.h"
 #include "worker/topology.h"
@@ -25,7 +25,7 @@ using worker::Topology;
 class Tally {
  public:
   // `batches`: as the workers have it. Only `workers` counts for a gossip. REQUIRES: not kServer.
-  Tally(Topology topology, const BatchPlanOptions& batches);
+  Tally(Topology topology, const peer::BatchPlanOptions& batches);
 
   void joined(WorkerId worker, const std::string& host);
   void left(WorkerId worker);
@@ -51,7 +51,7 @@ class Tally {
   const Topology topology_;
   const std::uint64_t examples_;
   // State.
-  BatchPlan plan_;
+  peer::BatchPlan plan_;
   server::Statistics statistics_;
   std::vector<std::uint64_t> reported_;  // The newest sequence number, by worker.
   bool has_loss_ = false;

@@ -18,7 +18,7 @@
 #include "base/ids.h"
 #include "protocol/messages.h"
 
-namespace outpace::collective {
+namespace outpace::peer {
 
 class Formation {
  public:
@@ -55,4 +55,4 @@ class Formation {
   std::uint32_t breaks_ = 0;              // In a row, with nobody lost and no update.
 };
 
-}  // namespace outpace::collective
+}  // namespace outpace::peer

@@ -14,7 +14,7 @@
 #include "protocol/messages.h"
 #include "server/leases.h"
 
-namespace outpace::collective {
+namespace outpace::peer {
 
 struct BatchPlanOptions {
   std::uint32_t workers = 1;
@@ -68,4 +68,4 @@ class BatchPlan {
   return (examples / every + 1) * every;
 }
 
-}  // namespace outpace::collective
+}  // namespace outpace::peer

@@ -1,10 +1,10 @@
-#include "collective/batch_plan.h"
+#include "peer/batch_plan.h"
 
 #include <vector>
 
 #include <gtest/gtest.h>
 
-namespace outpace::collective {
+namespace outpace::peer {
 namespace {
 
 using protocol::Range;
@@ -99,4 +99,4 @@ TEST(NextSnapshot, IsTheNextMultiple) {
 }
 
 }  // namespace
-}  // namespace outpace::collective
+}  // namespace outpace::peer

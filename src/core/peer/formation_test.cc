@@ -1,4 +1,4 @@
-#include "collective/formation.h"
+#include "peer/formation.h"
 
 #include <algorithm>
 #include <deque>
@@ -11,7 +11,7 @@
 
 #include "base/rng.h"
 
-namespace outpace::collective {
+namespace outpace::peer {
 namespace {
 
 using protocol::Group;
@@ -256,4 +256,4 @@ TEST(Formation, AllThatLiveEndInOneGroupAtOneVersionWhateverDies) {
 }
 
 }  // namespace
-}  // namespace outpace::collective
+}  // namespace outpace::peer

@@ -1,10 +1,10 @@
-#include "collective/batch_plan.h"
+#include "peer/batch_plan.h"
 
 #include <utility>
 
 #include "base/check.h"
 
-namespace outpace::collective {
+namespace outpace::peer {
 
 BatchPlan::BatchPlan(const BatchPlanOptions& options)
     : options_(options), done_{.leases = server::Leases(options.examples, options.epochs)} {
@@ -52,4 +52,4 @@ void BatchPlan::put_back() {
   before_.reset();
 }
 
-}  // namespace outpace::collective
+}  // namespace outpace::peer

@@ -1,11 +1,11 @@
-#include "collective/formation.h"
+#include "peer/formation.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 
-namespace outpace::collective {
+namespace outpace::peer {
 
 Formation::Order Formation::begin(std::set<WorkerId> workers) {
   CHECK(!workers.empty() && generation_ == 0);
@@ -63,4 +63,4 @@ std::optional<Formation::Order> Formation::form_when_all_stand() {
   return group;
 }
 
-}  // namespace outpace::collective
+}  // namespace outpace::peer

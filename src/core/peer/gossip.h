@@ -1,0 +1,62 @@
+// One worker of a gossip: its turns (turns.h) and its conversations (conversation.h) in one piece.
+//
+// Pure; for drivers of one thread. A driver whose threads seek and listen at the same time holds
+// the two parts itself (collective/replica.h, collective/meetings.h). Calls, in this order:
+//
+//   join()            the worker is in a group, in this place
+//   begin_gradient()  it begins to compute one
+//   knock(), came()   as of a conversation; the driver keeps what comes before join()
+//   waits()           whether a gradient that is ready waits for its averaging
+//   leave()           the group is over; then join() again
+//   end()             it wants no further meeting, and still answers
+//
+// Each returns what to carry out, in order. What concerns the turns is done already.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "peer/averaging.h"
+#include "peer/conversation.h"
+#include "peer/turns.h"
+
+namespace outpace::peer {
+
+class Gossip {
+ public:
+  // REQUIRES: average_every >= 1.
+  Gossip(Averaging averaging, std::uint32_t average_every)
+      : averaging_(averaging), average_every_(average_every) {}
+
+  [[nodiscard]] Actions join(std::uint32_t rank, const Draw& draw);
+  void leave();
+  [[nodiscard]] Actions begin_gradient(const Draw& draw);
+  [[nodiscard]] Actions knock(const Message& opening, const Draw& draw);
+  [[nodiscard]] Actions came(const Message& message, const Draw& draw);
+  void end() { turns_.end(); }
+
+  [[nodiscard]] bool waits() const { return waits_for_averaging(averaging_) && turns_.wanted(); }
+  [[nodiscard]] bool quiet() const { return turns_.quiet(); }
+  [[nodiscard]] bool in_group() const { return conversation_ != nullptr; }
+  // REQUIRES: in_group().
+  [[nodiscard]] Say opening() const { return conversation_->opening(); }
+  // Gradients that were begun, and meetings of its own that are over.
+  [[nodiscard]] std::uint64_t gradients() const { return gradients_; }
+  [[nodiscard]] std::uint64_t meetings() const { return turns_.meetings(); }
+
+ private:
+  // Tells the turns, and begins the meetings that may begin now.
+  [[nodiscard]] Actions go_on(Actions actions, const Draw& draw);
+  void tell_turns(const Actions& actions);
+
+  // Constant after construction.
+  const Averaging averaging_;
+  const std::uint32_t average_every_;
+  // State.
+  Turns turns_;
+  std::unique_ptr<Conversation> conversation_;  // Null: in no group.
+  std::uint64_t gradients_ = 0;
+};
+
+}  // namespace outpace::peer

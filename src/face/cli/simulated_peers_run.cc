@@ -1,0 +1,128 @@
+// Tested by test/program/simulate_test.py (class Peers).
+
+#include "cli/simulated_peers_run.h"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text_table.h"
+#include "peers/cluster.h"
+#include "run/whole_file.h"
+
+namespace outpace::cli {
+namespace {
+
+double seconds_of(const peers::Result& result) {
+  return to_seconds(result.ended.time_since_epoch());
+}
+
+double rate_of(const peers::Result& result) {
+  const double seconds = seconds_of(result);
+  return seconds > 0.0 ? static_cast<double>(result.examples) / seconds : 0.0;
+}
+
+// A share of the time of all workers.
+double waited_percent(const peers::Result& result) {
+  double waited = 0.0;
+  for (const peers::WorkerCounts& worker : result.workers) {
+    waited += to_seconds(worker.waited);
+  }
+  const double all = seconds_of(result) * static_cast<double>(result.workers.size());
+  return all > 0.0 ? 100.0 * waited / all : 0.0;
+}
+
+std::string table_of(const job::SimulateJob& job, const peers::Result& result) {
+  const bool ring = job.peers.topology == job::Topology::kRing;
+  TextTable table(ring ? std::vector<TextTable::Column>{{"worker"}, {"gradients"}, {"waited"}, {""}}
+                       : std::vector<TextTable::Column>{
+                             {"worker"}, {"gradients"}, {"meetings"}, {"waited"}, {""}});
+  for (std::size_t id = 0; id < result.workers.size(); ++id) {
+    const peers::WorkerCounts& worker = result.workers[id];
+    std::vector<std::string> cells{std::to_string(id), std::to_string(worker.gradients)};
+    if (!ring) {
+      cells.push_back(std::to_string(worker.meetings));
+    }
+    cells.push_back(fmt::format("{:.4g} s", to_seconds(worker.waited)));
+    cells.emplace_back(worker.lost ? "lost" : "");
+    table.add_row(cells);
+  }
+  return table.text();
+}
+
+void print(const job::SimulateJob& job, const peers::Result& result) {
+  fmt::print("{}: {}\n", job::Value<job::Topology>::text(job.peers.topology), result.why);
+  fmt::print("{:.6g} simulated seconds, {} updates, {} gradients, {} examples: {:.4g} examples/s\n",
+             seconds_of(result),
+             result.updates,
+             result.gradients,
+             result.examples,
+             rate_of(result));
+  fmt::print("gradients that were ready waited for {:.3g} % of the workers' time\n",
+             waited_percent(result));
+  const peers::Counts& counts = result.counts;
+  fmt::print("{} group{} formed; {} crashed, {} silent, {} connections closed, {} messages late\n",
+             result.groups,
+             result.groups == 1 ? "" : "s",
+             counts.crashed,
+             counts.silenced,
+             counts.connections,
+             counts.delayed);
+  fmt::print("no invariant was broken in {} events; event log {:016x}\n\n{}",
+             result.events,
+             result.hash,
+             table_of(job, result));
+}
+
+nlohmann::ordered_json to_json(const job::SimulateJob& job, const peers::Result& result) {
+  nlohmann::ordered_json workers = nlohmann::ordered_json::array();
+  for (const peers::WorkerCounts& worker : result.workers) {
+    workers.push_back({{"lost", worker.lost},
+                       {"gradients", worker.gradients},
+                       {"meetings", worker.meetings},
+                       {"waited_seconds", to_seconds(worker.waited)}});
+  }
+  return {{"topology", job::Value<job::Topology>::text(job.peers.topology)},
+          {"reason", result.why},
+          {"simulated_seconds", seconds_of(result)},
+          {"updates", result.updates},
+          {"gradients", result.gradients},
+          {"examples", result.examples},
+          {"examples_per_second", rate_of(result)},
+          {"waited_percent", waited_percent(result)},
+          {"groups", result.groups},
+          {"crashed", result.counts.crashed},
+          {"silent", result.counts.silenced},
+          {"connections_closed", result.counts.connections},
+          {"messages_late", result.counts.delayed},
+          {"caught_up", result.counts.caught_up},
+          {"broken_sums", result.counts.broken_sums},
+          {"events", result.events},
+          {"event_log_hash", fmt::format("{:016x}", result.hash)},
+          {"workers", workers}};
+}
+
+}  // namespace
+
+int simulate_peers(const job::SimulateJob& job) {
+  const peers::Options options = job::peer_options(job);
+  const std::unique_ptr<sim::Timing> timing = job::make_timing(job, run::whole_file);
+  const peers::Result result = peers::Cluster(options, *timing).run();
+  if (job.output.json) {
+    fmt::print("{}\n", to_json(job, result).dump());
+  } else {
+    print(job, result);
+  }
+  std::fflush(stdout);
+  if (result.code != ExitCode::kDone) {
+    throw Error(result.code, result.why);
+  }
+  return 0;
+}
+
+}  // namespace outpace::cli

@@ -1,0 +1,32 @@
+#include <gtest/gtest.h>
+
+#include "peers/cluster.h"
+#include "peers/four_workers_test.h"
+
+namespace outpace::peers {
+namespace {
+
+TEST(PeerCluster, AGossipsGradientGoesWithOneMeeting) {
+  for (const peer::Averaging averaging : kAllAveragings) {
+    const Result result = run_four(gossip_of_four(averaging));
+    EXPECT_EQ(result.code, ExitCode::kDone) << result.why;
+    EXPECT_GE(result.updates, 400U);
+    EXPECT_LT(result.updates, 410U);
+    if (averaging != peer::Averaging::kFree) {
+      EXPECT_GE(result.workers[1].meetings, result.workers[1].gradients);
+    }
+  }
+}
+
+TEST(PeerCluster, AGossipGoesOnWithoutWorkersThatDie) {
+  for (const peer::Averaging averaging : kAllAveragings) {
+    const Result result =
+        run_four(gossip_of_four(averaging), {"crash:worker=0,at=2s", "crash:worker=3,at=2200ms"});
+    EXPECT_EQ(result.code, ExitCode::kDone) << result.why;
+    EXPECT_EQ(result.groups, 3U);
+    EXPECT_LT(result.workers[0].gradients, result.workers[1].gradients);
+  }
+}
+
+}  // namespace
+}  // namespace outpace::peers
