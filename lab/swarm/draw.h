@@ -34,6 +34,7 @@ class Draw {
   [[nodiscard]] Value one_of(const std::array<Value, kSize>& values) {
     return values[rng_.below(kSize)];
   }
+  [[nodiscard]] Rng& rng() { return rng_; }
 
  private:
   Rng rng_;

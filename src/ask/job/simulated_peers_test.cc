@@ -21,7 +21,7 @@ SimulateJob simulate_with(const std::vector<std::pair<std::string, std::string>>
   for (const auto& [name, value] : words) {
     options.find(name)->set({value}, "--" + name);
   }
-  check(options, job);
+  check(job);
   fit_peers(options, job);
   return job;
 }
