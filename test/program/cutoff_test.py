@@ -32,7 +32,7 @@ class Trial(Cutoff):
         self.assertAlmostEqual(omega["sync", None], 4.0)
         self.assertAlmostEqual(omega["best_fixed", None], 30.0)
         self.assertAlmostEqual(omega["oracle", None], 30.0)
-        self.assertEqual(len(omega), 3 + 6 * 3, "every model decides in every way")
+        self.assertEqual(len(omega), 3 + 5 * 3, "every model decides in every way")
         # Those that tell workers apart have seen the slow one twenty times by then. Nobody beats
         # the oracle; a decision's own time counts.
         for (model, decide), gradients in omega.items():

@@ -84,6 +84,9 @@ std::string number_of_workers(std::uint32_t workers) {
 
 WhatIf::WhatIf(const record::RecordedRun& run, const Options& options)
     : run_(run), seed_(options.seed) {
+  if (run_.given.hand_ins) {
+    throw usage_error("whatif knows nothing of --local-steps, which this run has");
+  }
   if (gradients_of(run_) == 0 || run_.examples == 0 || run_.last_commit <= Time{}) {
     throw usage_error(
         "nothing was committed in this run: there is nothing to be faster than; a "
