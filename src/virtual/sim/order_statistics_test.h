@@ -104,12 +104,14 @@ inline double expected_order_statistic(const std::function<double(double)>& cdf,
   while (begin < order_statistics::kRangeMost && waiting.at(2 * begin) == 1.0) {
     begin *= 2;
   }
-  const double error = std::max(order_statistics::kRelativeError, order_statistics::kRoundingOfOne * order.n);
+  const double error =
+      std::max(order_statistics::kRelativeError, order_statistics::kRoundingOfOne * order.n);
   double sum = begin;  // Nobody is done before.
   double at_begin = waiting.at(begin);
   for (; begin < order_statistics::kRangeMost && at_begin * begin > error * sum; begin *= 2) {
     const double at_end = waiting.at(2 * begin);
-    const order_statistics::Interval interval{begin, 2 * begin, at_begin, waiting.at(1.5 * begin), at_end};
+    const order_statistics::Interval interval{
+        begin, 2 * begin, at_begin, waiting.at(1.5 * begin), at_end};
     sum += order_statistics::integrate(waiting, interval, error * sum, 0);
     at_begin = at_end;
   }
