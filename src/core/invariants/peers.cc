@@ -62,7 +62,7 @@ void Sums::applied(const SumId& sum, WorkerId worker, std::uint64_t examples) {
   at = sum.version;
   const auto made_of = made_of_.find(sum.version);
   if (made_of == made_of_.end()) {
-    made_of_.emplace(sum.version, sum);
+    made_of_.emplace(sum.version, Made{.sum = sum, .by = {worker}});
     newest_ = std::max(newest_, sum.version);
     use(known->second, examples);
     // A worker may be one version behind, and then another.
@@ -70,9 +70,28 @@ void Sums::applied(const SumId& sum, WorkerId worker, std::uint64_t examples) {
     std::erase_if(made_of_, [&](const auto& one) { return one.first + 2 < newest_; });
     return;
   }
-  hold(made_of->second == sum, "I20", [&] {
-    return name(worker) + " applies " + words(sum) + ", and others " + words(made_of->second);
+  hold(made_of->second.sum == sum, "I20", [&] {
+    return name(worker) + " applies " + words(sum) + ", and others " + words(made_of->second.sum);
   });
+  made_of->second.by.insert(worker);
+}
+
+void Sums::lost(WorkerId worker) {
+  at_.erase(worker);
+  const auto newest = made_of_.find(newest_);
+  if (newest == made_of_.end() || newest->second.by.erase(worker) == 0 ||
+      !newest->second.by.empty()) {
+    return;
+  }
+  for (const auto& [member, ranges] : sums_[newest->second.sum].terms) {
+    for (const protocol::Range& range : ranges) {
+      hold(used_.give_back(range), "I23", [&, member = member] {
+        return "examples of " + name(member) + " are given back, and were not used";
+      });
+    }
+  }
+  made_of_.erase(newest);
+  --newest_;
 }
 
 void Sums::use(const Sum& sum, std::uint64_t examples) {

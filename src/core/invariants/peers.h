@@ -44,6 +44,8 @@ class Sums {
   void complete(const SumId& sum, const std::vector<WorkerId>& group);
   // The worker takes the step of this sum, of this many examples.
   void applied(const SumId& sum, WorkerId worker, std::uint64_t examples);
+  // The worker is gone, with its weights. A version that nobody else has reached is made anew.
+  void lost(WorkerId worker);
   // The run ends; `epochs`: that it was to have, 0 for none.
   void ended(std::uint64_t epochs) const;
 
@@ -52,14 +54,18 @@ class Sums {
     std::map<WorkerId, protocol::Ranges> terms;
     bool complete = false;
   };
+  struct Made {
+    SumId sum;
+    std::set<WorkerId> by;  // Workers that have applied it and are not gone.
+  };
   void use(const Sum& sum, std::uint64_t examples);
 
   // Constant after construction.
   const std::uint64_t examples_;
   // State.
-  std::map<SumId, Sum> sums_;               // Not yet applied, or of the newest version.
-  std::map<std::uint64_t, SumId> made_of_;  // By version.
-  std::map<WorkerId, std::uint64_t> at_;    // Version of each worker.
+  std::map<SumId, Sum> sums_;              // Not yet applied, or of the newest version.
+  std::map<std::uint64_t, Made> made_of_;  // By version.
+  std::map<WorkerId, std::uint64_t> at_;   // Version of each worker.
   std::uint64_t newest_ = 0;
   Positions used_;
 };

@@ -34,6 +34,24 @@ TEST(PeerSums, AllApplyTheSameSum) {
   EXPECT_THROW(sums.applied({1, 1}, kSecond, 4), Violation);
 }
 
+// It has applied the sum, and dies before another worker has: the others make the version anew.
+TEST(PeerSums, WhatOnlyALostWorkerHasAppliedIsForgotten) {
+  Sums sums(8);
+  for (const std::uint32_t generation : {1U, 2U}) {
+    sums.term({generation, 1}, kFirst, {{0, 0, 4}});
+    sums.complete({generation, 1}, {kFirst});
+  }
+  sums.applied({1, 1}, kSecond, 4);
+  sums.lost(kSecond);
+  sums.applied({2, 1}, kFirst, 4);
+  EXPECT_THROW(sums.ended(1), Violation);  // Half of the examples were used.
+  sums.lost(kSecond);
+  sums.term({2, 2}, kFirst, {{0, 4, 8}});
+  sums.complete({2, 2}, {kFirst});
+  sums.applied({2, 2}, kFirst, 4);
+  sums.ended(1);
+}
+
 TEST(PeerSums, AnExampleIsUsedOnceAndAllAreInTheEnd) {
   Sums sums(8);
   sums.term({1, 1}, kFirst, {{0, 0, 4}});

@@ -73,6 +73,7 @@ void Cluster::lose(std::uint32_t worker, const std::string& why) {
     return;
   }
   quiet_.erase(worker);
+  checked_sums_.lost(WorkerId{worker});
   const auto needed = std::max(2U, options_.min_workers);
   if (connected_.size() < std::min<std::size_t>(needed, members_.size())) {
     result_.code = ExitCode::kTooFewWorkers;
