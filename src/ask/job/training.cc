@@ -267,7 +267,7 @@ OuterOptimizer parse_outer(const Spec& spec) {
       continue;
     }
     outer.optimizer.text += outer.optimizer.options.empty() ? ":" : ",";
-    outer.optimizer.text += (key.empty() ? "" : key + "=") + value;
+    outer.optimizer.text.append(key).append(key.empty() ? "" : "=").append(value);
     outer.optimizer.options.emplace_back(key, value);
   }
   outer.rate = SpecReader("outer optimizer", rate).number("lr", kOuterRate, 0.0, kRateMost);

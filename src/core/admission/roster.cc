@@ -102,7 +102,7 @@ std::optional<Peer> Roster::remove(ConnectionId connection) {
     return std::nullopt;
   }
   give_up_role(connection, found->second);
-  const std::optional<Peer> peer = std::move(found->second);
+  std::optional<Peer> peer = std::move(found->second);
   peers_.erase(found);
   return peer;
 }

@@ -77,7 +77,7 @@ std::string why_unfit(const protocol::Hello& worker, const Terms& terms, const O
            std::to_string(options.workers) + ", so --worker takes 0 to " +
            std::to_string(options.workers - 1);
   }
-  if (const std::string why = options.local_steps ? why_no_local_steps(worker) : ""; !why.empty()) {
+  if (std::string why = options.local_steps ? why_no_local_steps(worker) : ""; !why.empty()) {
     return why;
   }
   return why_unfit(worker.script, terms, options);

@@ -30,7 +30,7 @@ namespace outpace::invariants {
 struct SumId {
   std::uint32_t generation = 0;
   std::uint64_t version = 0;
-  auto operator<=>(const SumId&) const = default;
+  auto operator<=>(const SumId&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // I20 and I23, of a ring. All throw Violation.

@@ -29,7 +29,7 @@ class Wires {
   struct Ends {
     std::uint32_t from;
     std::uint32_t to;
-    auto operator<=>(const Ends&) const = default;
+    auto operator<=>(const Ends&) const = default;  // NOLINT(modernize-use-nullptr)
   };
   [[nodiscard]] Passage pass(Time now, const Ends& ends, Duration takes, bool may_be_lost);
 

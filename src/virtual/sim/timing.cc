@@ -1,6 +1,7 @@
 #include "sim/timing.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace outpace::sim {
 
@@ -19,8 +20,10 @@ double DrawnTiming::seconds(WorkerId worker, Time start, std::uint64_t iteration
 
 Time SteppedTiming::finish(WorkerId worker, Time start, double share, std::uint64_t iteration) {
   Time at = start;
-  for (std::uint64_t step = iteration * most_; share > 0.0; ++step, share -= 1.0) {
-    at = one_->finish(worker, at, std::min(share, 1.0), step);
+  const auto steps = static_cast<std::uint64_t>(std::ceil(share));
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    const double left = share - static_cast<double>(step);
+    at = one_->finish(worker, at, std::min(left, 1.0), iteration * most_ + step);
   }
   return at;
 }
