@@ -30,7 +30,7 @@ std::vector<std::string> environment_with(
   }
   for (const auto& [name, value] : environment_variables()) {
     if (!changed.contains(name) && (!goes_on || goes_on(name))) {
-      all.push_back(name + "=" + value);
+      all.emplace_back(name).append("=").append(value);
     }
   }
   return all;
