@@ -152,7 +152,7 @@ std::unique_ptr<Policy> make_switch(SpecReader& options,
                                     std::uint32_t workers,
                                     const PolicyInputs& inputs) {
   const std::string phases = options.text("until", kSwitchForm);
-  return std::make_unique<Switch>(Spec::parse("switch(" + phases + ")"), workers, inputs.fitted);
+  return std::make_unique<Switch>(Spec::parse("switch(" + phases + ")"), workers, inputs);
 }
 
 template <BarrierKind kind>
@@ -382,12 +382,10 @@ const Entry kEntries[] = {
 };
 #pragma GCC diagnostic pop
 
-std::unique_ptr<Policy> wrapped(std::unique_ptr<Policy> policy, const PolicyInputs& inputs) {
-  if (inputs.hand_ins) {
-    policy = std::make_unique<HandIns>(std::move(policy));
-  }
-  if (inputs.balance) {
-    policy = std::make_unique<Balanced>(std::move(policy), *inputs.balance);
+std::unique_ptr<Policy> balanced(std::unique_ptr<Policy> policy,
+                                 const std::optional<BalanceOptions>& balance) {
+  if (balance) {
+    policy = std::make_unique<Balanced>(std::move(policy), *balance);
   }
   return policy;
 }
@@ -415,13 +413,16 @@ std::unique_ptr<Policy> make_policy(const Spec& spec,
   SpecReader options("policy", spec);
   std::unique_ptr<Policy> policy = find(spec.name).make(options, workers, inputs);
   options.finish();
-  return wrapped(std::move(policy), inputs);
+  if (inputs.hand_ins && policy->cuts_off()) {
+    policy = std::make_unique<HandIns>(std::move(policy));
+  }
+  return balanced(std::move(policy), inputs.balance);
 }
 
 std::unique_ptr<Policy> make_settable_policy(const Spec& spec,
                                              std::uint32_t workers,
                                              const PolicyInputs& inputs) {
-  return wrapped(std::make_unique<Switch>(spec, workers, inputs.fitted), inputs);
+  return balanced(std::make_unique<Switch>(spec, workers, inputs), inputs.balance);
 }
 
 BarrierKind barrier_of(const Spec& spec) {

@@ -13,7 +13,7 @@ constexpr int kPatience = 2;  // A part is waited for for the update's time over
 
 void HandIns::decide(Time now, const Event& event, Decision& out) {
   out.clear();
-  hear(event);
+  hear(now, event);
   if (holds_) {
     collect(now, event, out);
   } else {
@@ -21,10 +21,13 @@ void HandIns::decide(Time now, const Event& event, Decision& out) {
   }
 }
 
-void HandIns::hear(const Event& event) {
+void HandIns::hear(Time now, const Event& event) {
   std::visit(
       Overloaded{
-          [&](const WorkerJoined& joined) { workers_.join(joined.worker); },
+          [&](const WorkerJoined& joined) {
+            workers_.join(joined.worker);
+            begun_ = workers_.live() == 1 ? now : begun_;
+          },
           [&](const GradientArrived& gradient) { workers_[gradient.worker].computing = false; },
           [&](const ReleaseEnded& ended) { workers_[ended.worker].computing = false; },
           [&](const WorkerLeft& left) { leave(left); },
@@ -70,8 +73,7 @@ void HandIns::pass_on(Time now, Decision& out) {
 
 bool HandIns::leaves_parts(std::size_t commit) {
   const std::vector<Action>& actions = inside_decision_.actions;
-  return inside_->cuts_off() &&
-         std::any_of(actions.begin() + static_cast<std::ptrdiff_t>(commit),
+  return std::any_of(actions.begin() + static_cast<std::ptrdiff_t>(commit),
                      actions.end(),
                      [&](const Action& action) {
                        const auto* cancel = std::get_if<Cancel>(&action);
@@ -144,12 +146,7 @@ void HandIns::collect(Time now, const Event& event, Decision& out) {
                             end(now, out);
                           }
                         },
-                        [&](const PolicySet& set) {  // Its text lives as long as the call.
-                          end(now, out);
-                          if (!holds_) {
-                            decide_inside(now, set, out);
-                          }
-                        },
+                        Ignoring<PolicySet>{},  // A Switch hears it, which is around this.
                         [&](const auto& other) { later_.emplace_back(other); }},
              event);
   if (holds_ && out.reason.why == Why::kNone) {
@@ -191,14 +188,15 @@ void HandIns::end(Time now, Decision& out) {
     append(now, WakeAt{*wakes}, out);
   }
   const Reason reason = held_reason_;
-  const std::vector<Event> later = std::exchange(later_, {});
-  for (const Event& event : later) {
+  hearing_.swap(later_);
+  for (const Event& event : hearing_) {
     if (holds_) {
       later_.push_back(event);
     } else {
       decide_inside(now, event, out);
     }
   }
+  hearing_.clear();
   out.reason = reason;
 }
 

@@ -1,5 +1,5 @@
-// Any policy, where a worker that is cut off hands in what it has done. Under local steps a release
-// is a phase of several mini-batches, and those that are done are worth having.
+// A policy that cuts workers off, where these hand in what they have done. Under local steps a
+// release is a phase of several mini-batches, and those that are done are worth having.
 //
 // The policy inside decides all that it decides by itself, and to it a worker that it cuts off has
 // nothing, as ever. When it commits and tells workers to stop that compute on the present version,
@@ -29,6 +29,7 @@ namespace outpace::policy {
 
 class HandIns final : public Policy {
  public:
+  // REQUIRES: inside->cuts_off().
   explicit HandIns(std::unique_ptr<Policy> inside) : inside_(std::move(inside)) {}
 
   void decide(Time now, const Event& event, Decision& out) override;
@@ -69,22 +70,23 @@ class HandIns final : public Policy {
   [[nodiscard]] bool leaves_parts(std::size_t commit);
   void hold(Time now, std::size_t commit, Decision& out);
   void append(Time now, const Action& action, Decision& out);
-  void hear(const Event& event);
+  void hear(Time now, const Event& event);
   void leave(const WorkerLeft& event);
 
   const std::unique_ptr<Policy> inside_;
   Decision inside_decision_;
   Members<Worker> workers_;
   std::uint64_t version_ = 0;  // Commits so far.
-  Time begun_{};               // When the last one was.
+  Time begun_{};               // When the last one was, or the first worker came.
   // While a commit is held back:
   bool holds_ = false;
   std::vector<Action> held_;  // From the commit on.
   Reason held_reason_;
   Time held_at_{};
-  std::vector<Event> later_;  // What the policy inside hears after it.
-  std::uint32_t asked_ = 0;   // Parts that have not come.
-  std::uint32_t came_ = 0;    // Those that have.
+  std::vector<Event> later_;    // What the policy inside hears after it.
+  std::vector<Event> hearing_;  // Used within a call; kept for its memory.
+  std::uint32_t asked_ = 0;     // Parts that have not come.
+  std::uint32_t came_ = 0;      // Those that have.
   Time patience_ends_{};
   Duration held_for_{};  // All commits so far: the clock of the policy inside is behind by this.
   std::optional<Time> wakes_;  // The timer of the policy inside, on its clock.

@@ -48,6 +48,31 @@ TEST(HandIns, TheDynamicCutoffTakesUpWhatASlowWorkerHasDone) {
   EXPECT_GE(parts, 25U);
 }
 
+// A server that goes on with a run after 1,000 s.
+TEST(HandIns, WaitsForPartsByTheUpdateAndNotByTheAgeOfTheRun) {
+  CheckedDriver driver = handing_in("backup:cutoff=1", 2);
+  driver.join(0, at(1000));
+  driver.join(1, at(1000));
+  const Decision& decision = driver.arrive(0, {}, at(1001));
+  EXPECT_EQ(cancels(decision, /*keep_part=*/true), 1U);
+  EXPECT_EQ(std::get<WakeAt>(decision.actions.back()).time, at(1001.5));
+}
+
+TEST(HandIns, TheSecondsOfASwitchAreTheRuns) {
+  CheckedDriver driver = handing_in("switch(backup:cutoff=1 until seconds>10 then async)", 2);
+  driver.join_all(2);
+  bool switched = false;
+  for (int i = 0; i < 20 && !switched; ++i) {  // Each update waits half a second for its part.
+    driver.arrive(0, {}, at(i + 0.5));
+    const Decision& decision = driver.arrive(1, {.examples = 8, .partial = true}, at(i + 1));
+    switched = std::any_of(decision.actions.begin(), decision.actions.end(), [](const Action& one) {
+      return std::holds_alternative<Switched>(one);
+    });
+    EXPECT_EQ(switched, i + 1 > 10) << i;
+  }
+  EXPECT_TRUE(switched);
+}
+
 // Under an asynchronous policy a cancellation is the policy's own.
 TEST(HandIns, LeavesAloneWhatIsNoCutoff) {
   CheckedDriver plain("saps:s=1,action=preempt", 3);

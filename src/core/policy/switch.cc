@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/overloaded.h"
-#include "policy/catalogue.h"
 
 namespace outpace::policy {
 namespace {
@@ -23,10 +22,9 @@ std::optional<double> measured_value(Watched what, const Event& event) {
 
 }  // namespace
 
-Switch::Switch(const Spec& policy,
-               std::uint32_t workers,
-               std::shared_ptr<const runtime_model::DeepWeights> fitted)
-    : workers_planned_(workers), fitted_(std::move(fitted)) {
+Switch::Switch(const Spec& policy, std::uint32_t workers, const PolicyInputs& inputs)
+    : workers_planned_(workers),
+      inputs_{.balance = std::nullopt, .fitted = inputs.fitted, .hand_ins = inputs.hand_ins} {
   plan(policy);
   advance();
 }
@@ -34,8 +32,7 @@ Switch::Switch(const Spec& policy,
 void Switch::plan(const Spec& policy) {
   std::vector<Coming> coming;
   for (Phase& phase : phases_of(policy)) {
-    coming.push_back(
-        {make_policy(phase.policy, workers_planned_, {.fitted = fitted_}), phase.until});
+    coming.push_back({make_policy(phase.policy, workers_planned_, inputs_), phase.until});
   }
   coming_ = std::move(coming);
   planned_ = policy.text;

@@ -25,10 +25,10 @@
 #include <vector>
 
 #include "base/spec.h"
+#include "policy/catalogue.h"
 #include "policy/members.h"
 #include "policy/policy.h"
 #include "policy/switch_spec.h"
-#include "runtime_model/deep_weights.h"
 
 namespace outpace::policy {
 
@@ -37,9 +37,7 @@ class Switch final : public Policy {
   // A switch, or any other policy, which PolicySet may replace. Throws a usage error on anything
   // wrong; so does decide() if PolicySet says something that make_policy() refuses.
   // `fitted`: for policies that make use of it (catalogue.h).
-  Switch(const Spec& policy,
-         std::uint32_t workers,
-         std::shared_ptr<const runtime_model::DeepWeights> fitted = nullptr);
+  Switch(const Spec& policy, std::uint32_t workers, const PolicyInputs& inputs = {});
 
   void decide(Time now, const Event& event, Decision& out) override;
   void keep(Archive& archive) override;
@@ -53,7 +51,6 @@ class Switch final : public Policy {
     return present_->nominal_cutoff(workers);
   }
   [[nodiscard]] bool asks_for_parts() const override { return present_->asks_for_parts(); }
-  [[nodiscard]] bool cuts_off() const override { return present_->cuts_off(); }
   [[nodiscard]] bool asks_for_norms() const override { return present_->asks_for_norms(); }
   [[nodiscard]] bool outlook(Outlook& out) const override { return present_->outlook(out); }
   [[nodiscard]] bool asks_for_training_loss() const override {
@@ -86,7 +83,7 @@ class Switch final : public Policy {
 
   // Constant after construction.
   const std::uint32_t workers_planned_;
-  const std::shared_ptr<const runtime_model::DeepWeights> fitted_;
+  const PolicyInputs inputs_;  // Its phases', without balance.
 
   std::string phase_;  // The spec of which the present policy is phase at_.
   std::uint32_t at_ = 0;
