@@ -18,7 +18,7 @@ namespace outpace::admission {
 struct Options {
   std::uint64_t job = 1;
   std::uint32_t workers = 1;  // At most,
-  std::uint32_t later = 0;    // of which these come later, or perhaps never.
+  std::uint32_t later = 0;    // and these of them come later, or not at all.
   // A worker that has not joined and is silent for this long does not hold its rank any more.
   Duration heartbeat_timeout = std::chrono::seconds(5);
   Duration patience = std::chrono::seconds(60);  // For workers and the evaluator to come.

@@ -15,7 +15,7 @@ namespace {
 
 class ReplayTest : public testing::Test {
  protected:
-  // Two workers, each of which answers and is released again in turn. The forged gradient's
+  // Two workers: in turn, each answers and is released again. The forged gradient's
   // decision lacks an action; the skewed one names a version that its worker never had.
   void record(const std::string& spec,
               std::uint64_t gradients,
