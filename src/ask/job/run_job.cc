@@ -28,8 +28,9 @@ void declare(OptionList& options, RunJob& job) {
 
 void check(const RunJob& job, const ReadFile& read_file) {
   if (job.training.local_steps) {
-    throw usage_error("run: --local-steps belongs to `outpace train` and `outpace worker`; a "
-                      "script pushes each mini-batch; remove it");
+    throw usage_error(
+        "run: --local-steps belongs to `outpace train` and `outpace worker`; a "
+        "script pushes each mini-batch; remove it");
   }
   (void)paces_of(job.delays, job.training.workers, read_file);
 }

@@ -67,7 +67,7 @@ struct Offer {
   std::function<std::vector<BroughtState>()> state = nullptr;  // The same.
   protocol::Script script{};
   bool wants_evaluator = false;
-  std::uint32_t ahead = 0;     // As in protocol::Hello, and the next one.
+  std::uint32_t ahead = 0;  // As in protocol::Hello, and the next one.
   bool steps_locally = false;
 };
 

@@ -105,7 +105,8 @@ Replay replay(const RunDirectory& files) {
   Replay result{.header = log.header(), .policy = log.header().policy};
   const DecisionLogHeader& header = log.header();
   ReplayedPolicy policy(files, header);
-  invariants::Decisions invariants(Spec::parse(header.policy), header.workers, header.balance, header.hand_ins);
+  invariants::Decisions invariants(
+      Spec::parse(header.policy), header.workers, header.balance, header.hand_ins);
   LoggedDecision logged;
   while (log.next(logged)) {
     if (const auto& from = log.goes_on()) {
