@@ -28,7 +28,8 @@ void draw_limits(Draw& draw, peers::Options& options) {
   } else if (draw.one_in(3)) {
     batches.updates = draw.between(20, 200);
   } else {
-    const std::uint64_t of_epoch = batches.examples / (batches.batch * batches.workers) + 1;
+    const auto of_update = std::uint64_t{batches.batch} * batches.workers;
+    const std::uint64_t of_epoch = batches.examples / of_update + 1;
     batches.epochs = std::clamp<std::uint64_t>(100 / of_epoch, 1, 6);
   }
   if (draw.one_in(5)) {
