@@ -7,7 +7,7 @@ import signal
 import sys
 
 sys.dont_write_bytecode = True
-from jobs import ProgramTest, main, read_weights  # noqa: E402
+from jobs import LEDGER_WORKER, ProgramTest, main, read_weights  # noqa: E402
 
 
 class Trained(ProgramTest):
@@ -56,6 +56,32 @@ class Trained(ProgramTest):
                              "--local-steps", 4)
         self.assertEqual(process.wait(), 2)
         self.assertEqual(len(process.err.splitlines()), 1, process.err)
+
+
+class Returning(ProgramTest):
+    def test_a_worker_that_returns_says_that_its_optimizer_begins_anew(self):
+        token = self.path("token", "0123456789abcdef0123456789abcdef\n")
+        address = f"unix:{self.folder}/s"
+        server = self.start("server", "--workers", 1, "--policy", "sync", "--batch", 8,
+                            "--local-steps", 4, "--optimizer", "momentum", "--lr", 0.001,
+                            "--updates", 60, "--listen", address, "--token-file", token,
+                            "--out", self.folder / "run")
+        server.until_said("listening on")
+
+        def worker(seconds):
+            return self.start("--server", address, "--token-file", token, "--worker", 0,
+                              "--examples", 1024, "--batch-seconds", seconds,
+                              program=LEDGER_WORKER)
+
+        first = worker(0.05)
+        first.until_printed("\n")
+        first.send(signal.SIGKILL)
+        first.wait()
+        second = worker(0.001)
+        self.assertEqual(second.wait(), 0, second.err)
+        self.assertEqual(server.wait(), 0, server.err)
+        self.assertNotIn("begins anew", first.err)
+        self.assertEqual(second.err.count("outpace: worker 0: momentum begins anew"), 1)
 
 
 class Refused(ProgramTest):

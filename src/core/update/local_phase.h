@@ -30,6 +30,9 @@ class LocalPhase {
   // order. Throws a usage error for a wrong optimizer.
   LocalPhase(Spec optimizer, double weight_decay, std::vector<std::size_t> tensors);
 
+  // Whether the inner optimizer remembers something from step to step: all do but sgd.
+  [[nodiscard]] bool remembers() const { return spec_.name != "sgd"; }
+
   // REQUIRES: as many numbers as the tensors have, here and below.
   void begin(std::span<const float> weights);
   // To compute the next mini-batch on.
