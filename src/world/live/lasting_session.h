@@ -37,6 +37,8 @@ class LastingSession {
   // As WorkerSession::take_constants(), from the first connection of this job.
   [[nodiscard]] const std::string& constants() const { return constants_; }
 
+  [[nodiscard]] WorkerId worker() const { return options_.session.worker; }
+
   // The connection over which the last task came; next() may replace it.
   [[nodiscard]] WorkerSession& session() { return *session_; }
   [[nodiscard]] const WorkerSession& session() const { return *session_; }

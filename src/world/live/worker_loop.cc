@@ -24,17 +24,11 @@ using worker::CancelMode;
 class Work {
  public:
   Work(LastingSession& session,
-       WorkerId worker,
        worker::GradientSource& source,
        const worker::Pace& pace,
        std::optional<worker::Attacker> attacker,
        WorkerObserver* observer)
-      : lasting_(session),
-        worker_(worker),
-        source_(source),
-        pace_(pace),
-        attacker_(attacker),
-        observer_(observer) {
+      : lasting_(session), source_(source), pace_(pace), attacker_(attacker), observer_(observer) {
     for (const std::size_t size : source.manifest().sizes()) {
       tensors_.push_back({.begin = tensors_.empty() ? 0 : tensors_.back().end, .end = 0});
       tensors_.back().end = tensors_.back().begin + size;
@@ -164,7 +158,7 @@ class Work {
   void say_what_is_lost(const protocol::Welcome& welcome) const {
     if (phase_->remembers() && (welcome.incarnation > 1 || welcome.generation > 1)) {
       const std::string line =
-          "outpace: " + name(worker_) + ": " + Spec::parse(welcome.inner_optimizer).name +
+          "outpace: " + name(lasting_.worker()) + ": " + Spec::parse(welcome.inner_optimizer).name +
           " begins anew for its local steps; what it remembered ended with the "
           "process before this one";
       std::fprintf(stderr, "%s\n", line.c_str());
@@ -309,7 +303,6 @@ class Work {
   }
 
   LastingSession& lasting_;
-  const WorkerId worker_;
   worker::GradientSource& source_;
   const worker::Pace& pace_;
   std::optional<worker::Attacker> attacker_;
@@ -334,7 +327,7 @@ void run_worker(const WorkerOptions& options,
                           .initial_weights = [&source] { return source.initial_weights(); },
                           .script = source.script(),
                           .steps_locally = true});
-  Work work(session, options.session.worker, source, pace, attacker, observer);
+  Work work(session, source, pace, attacker, observer);
   work.run();
   if (options.session.leaving != nullptr && options.session.leaving->asked()) {
     work.leave();
