@@ -74,7 +74,8 @@ std::uint64_t FaultProxy::still_to_corrupt(std::size_t link) {
 
 void FaultProxy::block(std::size_t link, Blocked blocked) {
   {
-    const std::lock_guard lock(mutex_);
+    // What is being passed on now was sent before; nothing is once this returns.
+    const std::scoped_lock lock(passing_, mutex_);
     links_[link]->blocked = blocked;
   }
   wake();
@@ -154,6 +155,7 @@ bool FaultProxy::is_blocked(const Link& link, const Flow& flow) {
 }
 
 void FaultProxy::pass(Connection& connection, Flow& flow, Clock::time_point now) {
+  const std::lock_guard lock(passing_);
   if (is_blocked(*links_[connection.link], flow)) {
     return;
   }

@@ -111,6 +111,7 @@ class FaultProxy {
 
   std::vector<std::unique_ptr<Link>> links_;
   const wire::Descriptor waker_;
+  std::mutex passing_;  // Held while bytes pass in one direction; before mutex_.
   std::mutex mutex_;
   std::string server_;  // Guarded by mutex_; empty: none yet.
   // The thread's:
