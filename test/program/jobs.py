@@ -176,11 +176,12 @@ class LedgerJob:
 
     With this learning rate and scale, each example of an accepted gradient of weight 1 reduces its
     number by exactly 1, whatever else is in the update. `staleness` None: the policy's own rule.
+    `rate`: words in place of that learning rate.
     """
 
     def __init__(self, test, policy, workers=8, examples=1024, epochs=3, batch_seconds=0.004,
                  staleness="none", options=(), worker_options=(), listen=None, token=None,
-                 variables=None):
+                 variables=None, rate=None):
         self.test = test
         self.examples = examples
         self.epochs = epochs
@@ -194,7 +195,7 @@ class LedgerJob:
             policy.partition(":")[0], 1)
         self.server_words = (
             "server", "--policy", policy, "--workers", workers, "--batch", BATCH,
-            "--epochs", epochs, "--lr", BATCH * cutoff, "--lr-scale", "linear",
+            "--epochs", epochs, *(rate or ("--lr", BATCH * cutoff, "--lr-scale", "linear")),
             *(("--staleness", staleness) if staleness else ()),
             "--listen", listen or f"unix:{test.folder}/s", "--token-file", self.token,
             "--json", *options)

@@ -7,7 +7,7 @@ import signal
 import sys
 
 sys.dont_write_bytecode = True
-from jobs import LEDGER_WORKER, ProgramTest, main, read_weights  # noqa: E402
+from jobs import LedgerJob, ProgramTest, main, read_weights  # noqa: E402
 
 
 class Trained(ProgramTest):
@@ -59,29 +59,39 @@ class Trained(ProgramTest):
 
 
 class Returning(ProgramTest):
-    def test_a_worker_that_returns_says_that_its_optimizer_begins_anew(self):
-        token = self.path("token", "0123456789abcdef0123456789abcdef\n")
-        address = f"unix:{self.folder}/s"
-        server = self.start("server", "--workers", 1, "--policy", "sync", "--batch", 8,
-                            "--local-steps", 4, "--optimizer", "momentum", "--lr", 0.001,
-                            "--updates", 60, "--listen", address, "--token-file", token,
-                            "--out", self.folder / "run")
-        server.until_said("listening on")
+    def test_who_comes_later_says_that_its_optimizer_begins_anew(self):
+        job = LedgerJob(self, "sync", workers=2, epochs=1000, batch_seconds=0.02,
+                        rate=("--lr", 0.001),
+                        options=("--local-steps", 4, "--optimizer", "momentum",
+                                 "--checkpoint-every", "1s"))
+        for worker in (0, 1):
+            job.until_gradients(worker, 12)
+        job.workers[1].send(signal.SIGKILL)
+        job.workers[1].wait()
+        job.workers[1] = job.start_worker(1, 0.02)
+        self.says_once(job.workers[1], 1)
+        job.server.send(signal.SIGKILL)
+        job.server.wait()
+        job.server = self.start("server", "--resume", job.run)
+        job.server.until_said("listening on")
+        again = [job.gradients(worker) for worker in (0, 1)]
+        for worker in (0, 1):
+            job.until_gradients(worker, again[worker] + 12)
+        self.assertNotIn("begins anew", job.workers[0].err)  # It was there all the time.
+        self.says_once(job.workers[1], 1)
+        job.workers[0].send(signal.SIGKILL)
+        job.workers[0].wait()
+        job.workers[0] = job.start_worker(0, 0.02)
+        self.says_once(job.workers[0], 0)
+        job.server.send(signal.SIGINT)
+        job.server.wait(30)
 
-        def worker(seconds):
-            return self.start("--server", address, "--token-file", token, "--worker", 0,
-                              "--examples", 1024, "--batch-seconds", seconds,
-                              program=LEDGER_WORKER)
-
-        first = worker(0.05)
-        first.until_printed("\n")
-        first.send(signal.SIGKILL)
-        first.wait()
-        second = worker(0.001)
-        self.assertEqual(second.wait(), 0, second.err)
-        self.assertEqual(server.wait(), 0, server.err)
-        self.assertNotIn("begins anew", first.err)
-        self.assertEqual(second.err.count("outpace: worker 0: momentum begins anew"), 1)
+    def says_once(self, process, worker):
+        process.until_said("begins anew")
+        self.assertRegex(process.err, f"outpace: worker {worker} joins at update [1-9][0-9]*: the "
+                                      "momentum of its local steps begins anew, with nothing of "
+                                      "earlier steps\n")
+        self.assertEqual(process.err.count("begins anew"), 1)
 
 
 class Refused(ProgramTest):

@@ -95,7 +95,7 @@ class Work {
         !session().wait_for_weights(gradient_.size())) {
       return false;
     }
-    update::LocalPhase& phase = this->phase();
+    update::LocalPhase& phase = this->phase(release.version);
     phase.begin(task.work.weights);
     WorkerSession::Result result{};
     while (result.examples < whole && session().cancelled() == CancelMode::kNone) {
@@ -143,24 +143,25 @@ class Work {
     return true;
   }
 
-  update::LocalPhase& phase() {
+  // `at`: the version of its release.
+  update::LocalPhase& phase(Version at) {
     if (!phase_) {
       const protocol::Welcome& welcome = session().welcome();
       phase_.emplace(Spec::parse(welcome.inner_optimizer),
                      welcome.inner_weight_decay,
                      source_.manifest().sizes());
-      say_what_is_lost(welcome);
+      say_what_is_lost(at);
     }
     return *phase_;
   }
 
-  // Another process may have been this worker, or have worked for the same run.
-  void say_what_is_lost(const protocol::Welcome& welcome) const {
-    if (phase_->remembers() && (welcome.incarnation > 1 || welcome.generation > 1)) {
-      const std::string line =
-          "outpace: " + name(lasting_.worker()) + ": " + Spec::parse(welcome.inner_optimizer).name +
-          " begins anew for its local steps; what it remembered ended with the "
-          "process before this one";
+  // The run has made steps before this process came, whose optimizer knows nothing of them.
+  void say_what_is_lost(Version at) const {
+    if (phase_->remembers() && count(at) > 0) {
+      const std::string line = "outpace: " + name(lasting_.worker()) + " joins at update " +
+                               std::to_string(count(at)) + ": the " +
+                               Spec::parse(lasting_.session().welcome().inner_optimizer).name +
+                               " of its local steps begins anew, with nothing of earlier steps";
       std::fprintf(stderr, "%s\n", line.c_str());
     }
   }
