@@ -159,6 +159,17 @@ struct ScriptSettings {
   bool evaluator = false;
   // How many mini-batches MinibatchView::ahead tells, at most 256: this worker loads them early.
   std::uint32_t ahead = 0;
+  // With a server that has --local-steps: this worker makes as many steps on weights of its own,
+  // each with a mini-batch of the lease, tells stepped() of each, and pushes the weights that it
+  // was given less those that it has, in place of a gradient. 0: it pushes each mini-batch.
+  // `groups` may then have kByServer, kAverage and kNewest alone.
+  std::uint32_t local_steps = 0;
+};
+
+// A local step's mini-batch: the next examples of the lease.
+struct LocalStep {
+  std::size_t examples = 0;
+  std::uint64_t epoch = 0;  // The first example's: 0, 1, 2, ...
 };
 
 struct Minibatch {
@@ -167,6 +178,7 @@ struct Minibatch {
   std::vector<std::uint64_t> examples;  // Indices into the data set; at least one.
   std::uint64_t version = 0;            // The weights' version: the updates applied so far.
   std::uint64_t epoch = 0;              // The first example's epoch: 0, 1, 2, ...
+  std::vector<LocalStep> steps;         // In order; without local steps one, of all examples.
 };
 
 // The same without a copy: where server and worker are processes of one machine, the weights lie in
@@ -179,6 +191,7 @@ struct MinibatchView {
   // Examples of this worker's next mini-batches, in order, which it may load already. Mostly: at
   // the end of the run and after a lost connection the next mini-batch may hold other examples.
   std::vector<std::vector<std::uint64_t>> ahead;
+  std::vector<LocalStep> steps;  // As of Minibatch.
 };
 
 enum class PushOutcome : std::uint8_t {
@@ -248,16 +261,25 @@ class Worker {
   // that is done. The call is cheap: poll it between layers. Any thread may call it while no other
   // call runs except push().
   [[nodiscard]] bool cancelled() const;
+  // Whether that part would count: the server asks for it.
+  [[nodiscard]] bool wants_part() const;
+
+  // A local step was made with this many examples, the next of the lease. Waits as long as
+  // `outpace run --slow`, --delays or `outpace ctl RUN slow` ask for. REQUIRES: a mini-batch of
+  // next(). Throws WorkerError without local steps, or if the lease has fewer examples left.
+  void stepped(std::size_t examples);
 
   // Answers the current mini-batch and waits for the verdict. `gradient` is the mean over its
   // examples, or over the first `part` of them, in the parameters' order; `loss` is their mean
-  // loss. REQUIRES: a mini-batch of next(). Throws WorkerError if the sizes are wrong.
+  // loss, or nothing if it is not known. With local steps it is the difference of the weights, over
+  // the examples of the steps that were told. REQUIRES: a mini-batch of next(). Throws WorkerError
+  // if the sizes are wrong, or if no local step was made.
   PushResult push(std::vector<float> gradient,
-                  double loss,
+                  std::optional<double> loss,
                   std::optional<std::size_t> part = std::nullopt);
   // The same for a gradient that lies anywhere. It is not copied if it was written into gradient().
   PushResult push(std::span<const float> gradient,
-                  double loss,
+                  std::optional<double> loss,
                   std::optional<std::size_t> part = std::nullopt);
   // Memory for the gradient of the current mini-batch, until it is pushed or abandoned. What it
   // holds at first is undefined. Where server and worker are processes of one machine, the server

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 // Grows by one with every change that a program built against an older header would misread.
-#define OUTPACE_C_VERSION 6
+#define OUTPACE_C_VERSION 7
 OUTPACE_API int outpace_c_version(void);
 
 // Exit codes of Outpace's own programs.
@@ -143,6 +143,9 @@ typedef struct outpace_job {
   uint32_t ahead;   // How many mini-batches outpace_minibatch.ahead tells, at most 256.
   outpace_constants constants;  // Called before initial_weights; null: there are none.
   outpace_state state;          // The same; null: the groups' optimizers begin anew.
+  // With a server that has --local-steps, as ScriptSettings::local_steps; 0: each mini-batch is
+  // pushed.
+  uint32_t local_steps;
 } outpace_job;
 
 // All memory is the worker's. `weights` may be read until the mini-batch is pushed or abandoned,
@@ -159,6 +162,11 @@ typedef struct outpace_minibatch {
   const uint64_t* ahead;
   const size_t* ahead_sizes;
   size_t ahead_count;
+  // The local steps' mini-batches: `step_sizes[i]` examples in the i-th of `step_count`, of epoch
+  // `step_epochs[i]`. Without local steps one, of all examples.
+  const size_t* step_sizes;
+  const uint64_t* step_epochs;
+  size_t step_count;
 } outpace_minibatch;
 
 // As outpace::PushOutcome, in its order.
@@ -193,8 +201,20 @@ OUTPACE_API int outpace_worker_next(outpace_worker* worker,
 // The constants of the worker that supplied the initial weights, with the first mini-batch, until
 // the worker is closed; null and 0 if there are none.
 OUTPACE_API const void* outpace_worker_constants(const outpace_worker* worker, size_t* size);
-// 1 if no update needs the current mini-batch any more, else 0.
+// 1 if no update needs the current mini-batch any more, 2 if the server asks for the part of it
+// that is done, else 0.
 OUTPACE_API int outpace_worker_cancelled(const outpace_worker* worker);
+// A local step was made with this many examples, the next of the mini-batch. Waits as long as
+// `outpace run --slow` and its like ask for.
+OUTPACE_API int outpace_worker_stepped(outpace_worker* worker,
+                                       size_t examples,
+                                       outpace_error* error);
+// Pushes what was written into the memory of outpace_worker_gradient(), the difference that the
+// local steps have made. `loss`: their mean; null: it is not known.
+OUTPACE_API int outpace_worker_push_steps(outpace_worker* worker,
+                                          const double* loss,
+                                          outpace_verdict* verdict,
+                                          outpace_error* error);
 // Memory for the gradient of the current mini-batch; null if it failed.
 OUTPACE_API float* outpace_worker_gradient(outpace_worker* worker, outpace_error* error);
 // `gradient` is the mean over the mini-batch's examples, or over the first `part` of them if that

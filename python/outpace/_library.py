@@ -7,9 +7,10 @@ from typing import Any, List, Mapping, Sequence
 
 from outpace._error import OutpaceError
 
-C_VERSION = 6
+C_VERSION = 7
 TEXT_BYTES = 2048
 OK, WAITS, LOST = 0, -1, -2
+WANTS_PART = 2
 
 InitialWeights = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_float), ctypes.c_size_t,
                                   ctypes.c_void_p)
@@ -58,7 +59,8 @@ class Job(ctypes.Structure):
                 ("examples", ctypes.c_uint64), ("initial_weights", InitialWeights),
                 ("context", ctypes.c_void_p), ("groups", ctypes.POINTER(Group)),
                 ("group_count", ctypes.c_size_t), ("epochs", ctypes.c_uint64),
-                ("ahead", ctypes.c_uint32), ("constants", Constants), ("state", State)]
+                ("ahead", ctypes.c_uint32), ("constants", Constants), ("state", State),
+                ("local_steps", ctypes.c_uint32)]
 
 
 class Minibatch(ctypes.Structure):
@@ -67,7 +69,10 @@ class Minibatch(ctypes.Structure):
                 ("version", ctypes.c_uint64), ("epoch", ctypes.c_uint64),
                 ("ahead", ctypes.POINTER(ctypes.c_uint64)),
                 ("ahead_sizes", ctypes.POINTER(ctypes.c_size_t)),
-                ("ahead_count", ctypes.c_size_t)]
+                ("ahead_count", ctypes.c_size_t),
+                ("step_sizes", ctypes.POINTER(ctypes.c_size_t)),
+                ("step_epochs", ctypes.POINTER(ctypes.c_uint64)),
+                ("step_count", ctypes.c_size_t)]
 
 
 class Snapshot(ctypes.Structure):
@@ -110,6 +115,9 @@ _FUNCTIONS = {
     "outpace_memory_release": (None, [_HANDLE]),
     "outpace_worker_push": (ctypes.c_int, [_HANDLE, ctypes.c_void_p, ctypes.c_double,
                                            ctypes.c_size_t, ctypes.POINTER(Verdict), _ERROR]),
+    "outpace_worker_stepped": (ctypes.c_int, [_HANDLE, ctypes.c_size_t, _ERROR]),
+    "outpace_worker_push_steps": (ctypes.c_int, [_HANDLE, ctypes.POINTER(ctypes.c_double),
+                                                 ctypes.POINTER(Verdict), _ERROR]),
     "outpace_worker_start_push": (ctypes.c_int, [_HANDLE, ctypes.c_double, _ERROR]),
     "outpace_worker_await": (ctypes.c_int, [_HANDLE, ctypes.c_double, ctypes.POINTER(Verdict),
                                             ctypes.POINTER(Minibatch), _ERROR]),

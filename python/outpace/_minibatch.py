@@ -1,7 +1,7 @@
 """What passes between a worker and its server: mini-batches, and verdicts on gradients."""
 
 import enum
-from typing import TYPE_CHECKING, Any, List, NamedTuple, Sequence, Union
+from typing import TYPE_CHECKING, Any, List, NamedTuple, Sequence, Tuple, Union
 
 from outpace import _library
 from outpace._error import OutpaceError
@@ -44,6 +44,9 @@ class Minibatch:
         self.indices: List[int] = raw.examples[: raw.count]  # Into the data set, from 0.
         self.version: int = raw.version  # The weights' version: the updates applied so far.
         self.epoch: int = raw.epoch  # The first example's epoch: 0, 1, 2, ...
+        # The local steps' mini-batches, in order: how many of the examples, and their epoch.
+        self.steps: List[Tuple[int, int]] = list(zip(raw.step_sizes[: raw.step_count],
+                                                     raw.step_epochs[: raw.step_count]))
         self.ahead: List[List[int]] = []  # Indices of the next mini-batches, to load them early.
         begin = 0
         for size in raw.ahead_sizes[: raw.ahead_count]:

@@ -17,6 +17,7 @@ class Method(enum.Enum):
     LAMB = 5
     YELLOWFIN = 6
     AVERAGE = 7  # For buffers: a worker pushes its own values in place of a gradient.
+    BY_SERVER = 8  # The server's own, at its rate times the group's: beside buffers alone.
     RMSPROP = 9
     CENTERED_RMSPROP = 10
     ADAGRAD = 11

@@ -72,7 +72,8 @@ class Worker:
              groups: Sequence[Group] = (), group_of: Optional[Mapping[str, int]] = None,
              epochs: int = 0, ahead: int = 0,
              constants: Optional[Callable[[], bytes]] = None,
-             state: Optional[Callable[[], Sequence[OptimizerState]]] = None) -> None:
+             state: Optional[Callable[[], Sequence[OptimizerState]]] = None,
+             local_steps: int = 0) -> None:
         """Connects and joins the job.
 
         `parameters` gives each tensor's name and shape, in the order of the flat weights, the same
@@ -92,6 +93,11 @@ class Worker:
         `state` gives what the groups' optimizers begin with, from another training: for each
         tensor all parts, or none, and then it begins anew. It is asked where `initial_weights` is.
 
+        With `local_steps` above 0, of a server with that --local-steps, a mini-batch holds those of
+        several steps, Minibatch.steps, which this worker makes by itself: it tells stepped() of each,
+        writes the weights that it was given less those that it has into gradient(), and calls
+        push_steps(). `groups` are then of buffers alone, with Method.BY_SERVER for the rest.
+
         Raises OutpaceError, with code 4 if the job has other parameters, data, groups or epochs.
         """
         self._require_open()
@@ -102,7 +108,7 @@ class Worker:
                                                  for group in groups])
         offered = _library.Job(listed, len(listed), examples, self._filling(initial_weights), None,
                                steps, len(steps), epochs, ahead, self._finding(constants),
-                               self._beginning(state))
+                               self._beginning(state), local_steps)
         self._offered, before = offered, self._offered
         try:
             self._checked(self._waiting.call(self._library.outpace_worker_join, self._handle,
@@ -232,6 +238,31 @@ class Worker:
             address, _keep = self._gradient, None
         return (self._handle, address, float(loss), part or 0, verdict, self._error), _keep
 
+    def stepped(self, examples: int) -> None:
+        """A local step was made with this many examples, the next of the mini-batch.
+
+        Waits as long as `outpace run --slow`, --delays and `outpace ctl RUN slow` ask for. Raises
+        OutpaceError if fewer examples are left.
+        """
+        self._require_open()
+        self._checked(self._waiting.call(self._library.outpace_worker_stepped, self._handle,
+                                         examples, self._error))
+
+    def push_steps(self, loss: Optional[float] = None) -> Verdict:
+        """Answers the current mini-batch with what its local steps have changed, written into
+        gradient(), and waits for the verdict. `loss` is their mean loss; None: it is not known."""
+        self._require_pushable()
+        if self._gradient is None:
+            raise OutpaceError(NO_GRADIENT)
+        raw = _library.Verdict()
+        told = None if loss is None else ctypes.c_double(loss)
+        code = self._waiting.call(self._library.outpace_worker_push_steps, self._handle, told, raw,
+                                  self._error)
+        if code == 0:
+            self._forget()
+        self._checked(code)
+        return verdict_of(raw)
+
     def without(self, tensors: Collection[int]) -> None:
         """The current mini-batch's gradient has none of these tensors, by their place among join()'s
         parameters; write 0 in their place.
@@ -309,6 +340,12 @@ class Worker:
         """
         return self._handle is not None and self._library.outpace_worker_cancelled(
             self._handle) != 0
+
+    @property
+    def wants_part(self) -> bool:
+        """Whether that part would count: the server asks for it."""
+        return self._handle is not None and self._library.outpace_worker_cancelled(
+            self._handle) == _library.WANTS_PART
 
     def abandon(self) -> None:
         """Abandons the current mini-batch, if there is one; its examples go to other workers."""

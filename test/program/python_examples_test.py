@@ -77,6 +77,22 @@ class Images(Example):
         self.assertEqual(summary["updates"], 90)
 
 
+class Adapted(Example):
+    SMALL = ("--examples", 1920, "--tests", 300, "--epochs", 3)
+
+    def test_lora_learns_alone_and_by_local_steps_of_two_workers(self):
+        alone = self.alone("lora", *self.SMALL)
+        self.assertLess(alone[-1]["loss"], alone[0]["loss"])
+        self.run = self.folder / "run"
+        run = self.start("run", "--workers", 2, "--policy", "sync", "--local-steps", 10, "--out",
+                         self.run, "--json", "--", PYTHON, "-B", EXAMPLES / "lora.py", *self.SMALL,
+                         variables={"PYTHONPATH": PACKAGE, "OMP_NUM_THREADS": "1"})
+        self.finish(run)
+        found = self.summary()
+        self.assertEqual(found["updates"], 3 * 1920 // 32 // 10 // 2)
+        self.assertLess(found["final_loss"], 0.8 * CHANCE)
+
+
 class Texts(Example):
     def test_char_rnn(self):
         words = (*TEXT, "--updates", 60, "--evaluate-every", 20, "--length", 32, "--hidden", 32)

@@ -13,6 +13,9 @@
         schedule.step()
         job.evaluate(lambda: accuracy(net, test))    # not on the workers' time
 
+With job.wrap(net, opt, local_steps=50) the loop is PyTorch's plain one, loss.backward() and opt.step(),
+and one step in 50 talks to the server (docs/local-steps.md).
+
 `python3 train.py` alone runs the same loop with PyTorch's own optimizer.
 """
 

@@ -14,8 +14,9 @@ from outpace.torch._ends import check_number, check_updates, check_why
 from outpace.torch._job import Job
 from outpace.torch._measured import Evaluated
 from outpace.torch._optimizers import count_step, groups_of, replace_step
-from outpace.torch._rules import Given, rules_of
+from outpace.torch._rules import rules_of
 from outpace.torch._several import Member, Optimizers, Passes, Several
+from outpace.torch._wrapping import Wrapping
 from outpace.worker import Outcome, Verdict
 
 
@@ -105,6 +106,7 @@ class Alone(Job):
     def __init__(self) -> None:
         super().__init__()
         self._passes = Passes(Several([]))
+        self._is_plain = False  # The loop is PyTorch's own, as with local steps.
         self._slices_left = 0
         self._let_go = False  # By skip().
         self._stepped: List[Member] = []  # Since all optimizers had.
@@ -129,11 +131,12 @@ class Alone(Job):
             print(f"outpace: ended: {why}", file=sys.stderr)
         self._over = self._let_go = True
 
-    def _take(self, module: torch.nn.Module, optimizer: Optimizers, buffers: Given,
-              averages: Optional[torch.nn.Module]) -> None:
-        rules_of(module, buffers)
+    def _take(self, module: torch.nn.Module, optimizer: Optimizers, wrapping: Wrapping) -> None:
+        rules_of(module, wrapping.buffers)
+        self._is_plain = wrapping.local_steps is not None
         try:
-            groups_of(optimizer)
+            if not self._is_plain:
+                groups_of(optimizer)
         except OutpaceError as error:
             print(f"outpace: only alone: {error}", file=sys.stderr)
         self._passes = Passes(optimizer)
@@ -147,10 +150,12 @@ class Alone(Job):
         def step(*arguments: Any, **options: Any) -> Any:
             if self._let_go:
                 return None
-            self._passes.check_computed(member)
+            if not self._is_plain:
+                self._passes.check_computed(member)
             result = own_step(*arguments, **options)
             count_step(optimizer)
-            self._forget(member)  # As with a server: a step leaves none behind.
+            if not self._is_plain:
+                self._forget(member)  # As with a server: a step leaves none behind.
             self._steps[id(member)] = self._steps.get(id(member), 0) + 1
             self._end_minibatch(member)
             self.verdict = Verdict(Outcome.ACCEPTED, "")

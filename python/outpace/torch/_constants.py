@@ -4,8 +4,9 @@ They travel once, from the worker that brings the first weights to all others an
 the bytes of a safetensors file. So each type is exact, and an iteration costs nothing.
 """
 
+import hashlib
 import sys
-from typing import Dict, List, Mapping, Set, Tuple
+from typing import Dict, List, Mapping, Optional, Set, Tuple
 
 import torch
 
@@ -13,22 +14,30 @@ from outpace._error import OutpaceError
 from outpace.torch import _safetensors
 from outpace.torch._rules import Rule, find
 
+HASH = "frozen.blake2b"  # The name under which the hash of frozen parameters travels.
+
 
 class Constants:
     """Those of a network. `trained`: the ids of the parameters that travel with gradients."""
 
     def __init__(self, module: torch.nn.Module, trained: Set[int],
-                 rules: Mapping[str, Rule]) -> None:
+                 rules: Mapping[str, Rule], frozen_stay: bool = False) -> None:
+        """`frozen_stay`: frozen parameters do not travel, and only a hash tells whether they are the
+        same on all workers."""
         self._module = module
         self._places: Dict[str, Tuple[torch.nn.Module, str]] = {}
         self._changeable: Set[str] = set()  # Caches, whose shapes may change.
         self._watched: List[str] = []
+        self._frozen: List[torch.Tensor] = []  # That stay here.
         seen = set(trained)
         for prefix, owner in module.named_modules():
             for name, parameter in owner._parameters.items():
                 if parameter is not None and id(parameter) not in seen:
                     seen.add(id(parameter))
-                    self._add(f"{prefix}.{name}" if prefix else name, owner, name)
+                    if frozen_stay:
+                        self._frozen.append(parameter)
+                    else:
+                        self._add(f"{prefix}.{name}" if prefix else name, owner, name)
         for path, (owner, name) in find(module).items():
             if rules[path] in (Rule.OWN, Rule.CONSTANT):
                 self._add(path, owner, name)
@@ -43,9 +52,10 @@ class Constants:
 
     def bytes(self) -> bytes:
         """This process's own; empty if there are none."""
-        if not self._places:
-            return b""
-        return _safetensors.to_bytes({name: _safetensors.plain(self._tensor(name)) for name in self._places})
+        own = {name: _safetensors.plain(self._tensor(name)) for name in self._places}
+        if self._frozen:
+            own[HASH] = self._hash()
+        return _safetensors.to_bytes(own) if own else b""
 
     def use(self, data: bytes) -> None:
         """This process goes on with these, in place of its own.
@@ -53,11 +63,13 @@ class Constants:
         Raises OutpaceError, with code 4, if they are another network's.
         """
         if not data:
-            if self._places:
+            if self._places or self._frozen:
                 print("outpace: the server has no frozen parameters and buffers of this network: "
                       "they are this process's own", file=sys.stderr)
         else:
-            self._copy(_safetensors.from_bytes(data, "the job's constants"))
+            came = _safetensors.from_bytes(data, "the job's constants")
+            self._check_frozen(came.pop(HASH, None))
+            self._copy(came)
         self._seen = {name: (self._tensor(name), self._tensor(name)._version)
                       for name in self._watched}
 
@@ -71,6 +83,19 @@ class Constants:
                     f"{now.numel()} numbers: write job.wrap(..., buffers={{\"{name}\": \"newest\"}}) "
                     "so that the evaluator and checkpoints have it, or \"own\" in place of "
                     "\"newest\" to leave it to each worker")
+
+    def _hash(self) -> torch.Tensor:
+        digest = hashlib.blake2b(digest_size=32)
+        for parameter in self._frozen:
+            plain = _safetensors.plain(parameter.detach()).reshape(-1)
+            digest.update(plain.cpu().contiguous().view(torch.uint8).numpy().data)
+        return torch.frombuffer(bytearray(digest.digest()), dtype=torch.uint8)
+
+    def _check_frozen(self, of_first: Optional[torch.Tensor]) -> None:
+        if of_first is not None and self._frozen and not torch.equal(of_first, self._hash()):
+            raise OutpaceError("the frozen parameters are others than the first worker's; with local "
+                               "steps they do not travel: load the same file on every worker, or set "
+                               "torch.manual_seed() before the network is made", 4)
 
     def _add(self, path: str, owner: torch.nn.Module, name: str) -> None:
         tensor = getattr(owner, name)

@@ -6,18 +6,18 @@ import torch
 
 from outpace._error import OutpaceError
 from outpace.evaluator import Evaluator
-from outpace.torch._flat import Flat
 from outpace.torch._data import data_of
 from outpace.torch._ends import EmptyPasses, check_number, check_updates, check_why
 from outpace.torch._job import Job
 from outpace.torch._measured import Evaluated, measured
 from outpace.torch._optimizers import count_step, replace_step
-from outpace.torch._rules import Given
 from outpace.torch._several import Optimizers, optimizers_of
 from outpace.torch._unleased import VERDICT, Unleased, UnleasedLoader
 from outpace.torch._moments import refuse_state
 from outpace.torch._named import Named
 from outpace.torch._strangers import copies_of, refusing_strangers
+from outpace.torch._weights import Weights
+from outpace.torch._wrapping import Wrapping
 
 PASSES_MOST = 10_000  # Without an evaluation: more than a loop over epochs has.
 
@@ -30,7 +30,7 @@ class EvaluatorJob(Job):
         self.rank = None
         self._evaluator = evaluator
         self._named: Optional[Named] = None
-        self._flat: Optional[Flat] = None
+        self._weights: Optional[Weights] = None
         self._version = 0
         self._over = False
         self._passed = False  # The loop has run once.
@@ -42,18 +42,21 @@ class EvaluatorJob(Job):
     def version(self) -> int:
         return self._version
 
-    def _take(self, module: torch.nn.Module, optimizer: Optimizers, buffers: Given,
-              averages: Optional[torch.nn.Module]) -> None:
-        named = self._named = Named(module, optimizer, buffers, averages)
+    def _take(self, module: torch.nn.Module, optimizer: Optimizers, wrapping: Wrapping) -> None:
+        named = self._named = Named(module, optimizer, wrapping.buffers, wrapping.averages,
+                                    wrapping.local_steps is not None)
         if named.own_buffers:
             raise OutpaceError("wrap: this process evaluates, and has no running statistics and "
                                "other buffers that stay with the workers (\"own\"); without an "
                                "evaluator, worker 0 measures")
-        self._flat = Flat(self._named.parameters)
+        self._weights = Weights(named.parameters)
         for one in optimizers_of(optimizer):
             refuse_state(one, lambda: False)
-            replace_step(one, lambda *_arguments, **_options: None)
+            replace_step(one, lambda *_arguments, **_options: self._pass())
             count_step(one)
+
+    def _pass(self) -> None:
+        self._passed = True
 
     def sampler(self, dataset: Sized, batch_size: Optional[int] = None) -> Any:
         return Unleased(dataset, self._begin_pass)
@@ -96,8 +99,8 @@ class EvaluatorJob(Job):
         return False
 
     def evaluate(self, function: Callable[[], Evaluated]) -> Optional[Evaluated]:
-        named, flat = self._named, self._flat
-        if named is None or flat is None:
+        named, weights = self._named, self._weights
+        if named is None or weights is None:
             raise OutpaceError("evaluate: job.wrap(net, optimizer) comes first")
         if self._over:  # A loop of the script's own, as for epoch in range(9).
             return self._found
@@ -105,8 +108,8 @@ class EvaluatorJob(Job):
         copies = copies_of(self._networks)
         first = True
         for snapshot in self._evaluator:
-            flat.set_weights(snapshot.address)
-            named.buffers.remember(snapshot.address + 4 * flat.numbers)
+            weights.set(snapshot.address)
+            named.buffers.remember(snapshot.address + 4 * weights.numbers)
             named.buffers.use_servers()
             if first:
                 named.constants.use(self._evaluator.constants())

@@ -24,10 +24,15 @@ def is_trainable(parameter: torch.Tensor) -> bool:
     return parameter.layout is torch.strided and parameter.dtype is torch.float32
 
 
-def check_trainable(name: str, parameter: torch.Tensor) -> None:
-    """Raises OutpaceError for a parameter that cannot be a view of float32 numbers."""
+def check_dense(name: str, parameter: torch.Tensor) -> None:
+    """Raises OutpaceError for a parameter that has no place for each number."""
     if parameter.layout is not torch.strided:
         raise OutpaceError(f"wrap: parameter '{name}' is sparse; only dense parameters travel")
+
+
+def check_trainable(name: str, parameter: torch.Tensor) -> None:
+    """Raises OutpaceError for a parameter that cannot be a view of float32 numbers."""
+    check_dense(name, parameter)
     if parameter.dtype is not torch.float32:
         raise OutpaceError(f"wrap: parameter '{name}' is {str(parameter.dtype).partition('.')[2]}; "
                            "parameters must be float32 (autocast computes in other types)")

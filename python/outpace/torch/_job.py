@@ -13,6 +13,7 @@ from outpace.torch._files import state_of
 from outpace.torch._measured import Evaluated, Newest, measured
 from outpace.torch._rules import Given
 from outpace.torch._several import Optimizers, Several, as_one
+from outpace.torch._wrapping import Wrapping, checked
 from outpace.worker import Verdict
 
 Modules = TypeVar("Modules", bound=Union[torch.nn.Module, Sequence[torch.nn.Module]])
@@ -40,7 +41,6 @@ class Job(abc.ABC):
         self.draws_own = True  # Random numbers that differ from worker to worker: init(seeds="own").
         self.epoch: Optional[int] = None  # The one that epochs() gave last.
         self.verdict: Optional[Verdict] = None  # The server's on the last gradient.
-        self._scale_rate = False
         self._module: Optional[torch.nn.Module] = None
         self._networks: List[torch.nn.Module] = []
         self._optimizer: Optional[Optimizers] = None
@@ -71,8 +71,9 @@ class Job(abc.ABC):
         """
 
     def wrap(self, module: Modules, optimizer: Steppers, *, buffers: Given = "average",
-             scale_rate: bool = False,
-             averages: Optional[torch.nn.Module] = None) -> Tuple[Modules, Steppers]:
+             scale_rate: bool = False, averages: Optional[torch.nn.Module] = None,
+             local_steps: Optional[int] = None,
+             examples: Optional[int] = None) -> Tuple[Modules, Steppers]:
         """Takes both into the job, and returns them.
 
         Each may be a list: job.wrap([netD, netG], [optD, optG]). Names of parameters then begin with
@@ -99,6 +100,13 @@ class Job(abc.ABC):
         takes them times the number of gradients of an update, which `outpace run` knows (1 under
         async). A warm-up comes before: the factor grows from 1 over a tenth of the epochs, 1 to 5
         of them. Goyal et al., "Accurate, Large Minibatch SGD", 2017, section 2. It is for SGD.
+
+        With `local_steps`, which is the run's --local-steps unless it is said here, the optimizer
+        makes its steps in this process, and what as many mini-batches have changed is pushed
+        (docs/local-steps.md). It may then be any optimizer, parameters may be of any floating type
+        and on several devices, frozen ones do not travel, and the loop is PyTorch's: loss.backward(),
+        optimizer.step(). Data that are not given to job.loader() are the script's own: `examples` is
+        how many make an epoch, of all workers together; each step counts as --batch of them.
         """
         if self._module is not None:
             if self._wrapped_as == (id(module), id(optimizer)):
@@ -107,16 +115,15 @@ class Job(abc.ABC):
                                "together: job.wrap([netD, netG], [optD, optG])")
         together, all_steps = as_one(module, optimizer)
         check_whole(together)
-        self._scale_rate = scale_rate
-        self._take(together, all_steps, buffers, averages)
-        self._module, self._optimizer = together, all_steps
+        wrapping = checked(Wrapping(buffers, scale_rate, averages, local_steps, examples))
         self._networks = list(module) if isinstance(module, (list, tuple)) else [together]
+        self._take(together, all_steps, wrapping)
+        self._module, self._optimizer = together, all_steps
         self._wrapped_as = (id(module), id(optimizer))
         return module, optimizer
 
     @abc.abstractmethod
-    def _take(self, module: torch.nn.Module, optimizer: Optimizers, buffers: Given,
-              averages: Optional[torch.nn.Module]) -> None:
+    def _take(self, module: torch.nn.Module, optimizer: Optimizers, wrapping: Wrapping) -> None:
         """wrap(), for this kind of process."""
 
     @abc.abstractmethod

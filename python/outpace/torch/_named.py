@@ -5,10 +5,10 @@ from typing import Dict, List, Optional, Sequence, Tuple
 import torch
 
 from outpace._error import OutpaceError
-from outpace.groups import Group
+from outpace.groups import Group, Method
 from outpace.torch._buffers import Buffers
 from outpace.torch._constants import Constants
-from outpace.torch._flat import check_trainable, is_trainable
+from outpace.torch._flat import check_dense, check_trainable, is_trainable
 from outpace.torch._optimizers import ByServer, YellowFin, groups_of
 from outpace.torch._rules import Given, Rule, rules_of
 from outpace.torch._several import Optimizers
@@ -21,7 +21,9 @@ class Named:
     changes, and once the rest."""
 
     def __init__(self, module: torch.nn.Module, optimizer: Optimizers, buffers: Given = "average",
-                 averages: Optional[torch.nn.Module] = None) -> None:
+                 averages: Optional[torch.nn.Module] = None, local: bool = False) -> None:
+        """`local`: the worker makes the steps itself. Then the server has one group, the parameters
+        may be of any floating type, on several devices, and frozen ones stay here."""
         names = {id(one): name for name, one in module.named_parameters()}
         self.shapes: Dict[str, Tuple[int, ...]] = {}
         self.parameters: List[torch.nn.Parameter] = []
@@ -37,7 +39,10 @@ class Named:
                                        f"not have, of shape {list(parameter.shape)}; wrap the "
                                        "module that has all of them")
                 # A frozen one may be unfrozen later.
-                if parameter.requires_grad or (travel and is_trainable(parameter)):
+                if local and parameter.requires_grad:
+                    self._add_local(name, parameter)
+                elif not local and (parameter.requires_grad
+                                    or (travel and is_trainable(parameter))):
                     self._add(name, parameter, number)
         if not any(one.requires_grad for one in self.parameters):
             raise OutpaceError("wrap: the optimizer has no parameter that needs a gradient")
@@ -52,15 +57,32 @@ class Named:
         self.own_buffers = Rule.OWN in rules.values()
         self.averages = averages
         self.buffers = Buffers(module, rules, averages)
-        self.constants = Constants(module, set(map(id, self.parameters)), rules)
+        self.constants = Constants(module, set(map(id, self.parameters)), rules,
+                                   frozen_stay=local)
         self.shapes.update(self.buffers.shapes)
-        before = len(optimizer.param_groups)
+        before = 1 if local else len(optimizer.param_groups)
         self.group_of.update({name: before + group
                               for name, group in self.buffers.group_of.items()})
 
     def groups(self, optimizer: Optimizers) -> List[Group]:
         """The optimizer's, and after them the buffers'. Raises OutpaceError."""
         return groups_of(optimizer) + self.buffers.groups
+
+    def groups_of_outer(self) -> List[Group]:
+        """With local steps: the server's own optimizer for the parameters, and after it the buffers';
+        none if there are no buffers, and the server's is all."""
+        if not self.buffers.groups:
+            return []
+        return [Group(Method.BY_SERVER, rate=1.0)] + self.buffers.groups
+
+    def _add_local(self, name: str, parameter: torch.nn.Parameter) -> None:
+        check_dense(name, parameter)
+        if not parameter.dtype.is_floating_point:
+            raise OutpaceError(f"wrap: parameter '{name}' is {str(parameter.dtype).partition('.')[2]}; "
+                               "parameters must be of a floating type")
+        self.shapes[name] = tuple(parameter.shape)
+        self.parameters.append(parameter)
+        self.group_of[name] = 0
 
     def _add(self, name: str, parameter: torch.nn.Parameter, group: int) -> None:
         check_trainable(name, parameter)

@@ -23,12 +23,24 @@ def count_step(optimizer: torch.optim.Optimizer) -> None:
     optimizer._opt_called = True  # type: ignore[attr-defined]  # From 2.4 on.
 
 
+def refuse_group(_group: Any) -> None:
+    """In place of an optimizer's add_param_group()."""
+    raise OutpaceError("optimizer.add_param_group() after wrap(); add all parameters before")
+
+
 class _ServersOwn(torch.optim.Optimizer):
     """An optimizer without a step in this process: the server makes it."""
 
     def step(self, closure: Optional[Callable[[], Any]] = None) -> None:
         raise OutpaceError(f"{type(self).__name__} is an optimizer of the server: it takes one, and "
                            "job.wrap() before the first step")
+
+
+def refuse_servers_own(optimizer: torch.optim.Optimizer) -> None:
+    """Raises OutpaceError for one that cannot make a local step."""
+    if isinstance(optimizer, _ServersOwn):
+        raise OutpaceError(f"wrap: {type(optimizer).__name__} is an optimizer of the server, and local "
+                           "steps are made here; take one of torch.optim, or your own")
 
 
 class LAMB(_ServersOwn):

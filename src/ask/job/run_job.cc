@@ -27,10 +27,12 @@ void declare(OptionList& options, RunJob& job) {
 }
 
 void check(const RunJob& job, const ReadFile& read_file) {
-  if (job.training.local_steps) {
-    throw usage_error(
-        "run: --local-steps belongs to `outpace train` and `outpace worker`; a "
-        "script pushes each mini-batch; remove it");
+  const std::string steps = conflicts_with_script(job.training);
+  if (job.training.local_steps && !steps.empty()) {
+    throw usage_error("run: " + steps + " conflicts with --local-steps " +
+                      std::to_string(*job.training.local_steps) +
+                      ": the script's own optimizer makes these steps; remove it, or set "
+                      "--outer-optimizer, the server's");
   }
   (void)paces_of(job.delays, job.training.workers, read_file);
 }

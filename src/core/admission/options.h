@@ -36,7 +36,8 @@ struct Options {
   bool has_weights = false;
   // The script's optimizer is checked with these.
   server::ShardOptions shard;
-  bool local_steps = false;  // Workers step for themselves between two pushes.
+  // Mini-batches that workers step by themselves between two pushes; 0: they push each.
+  std::uint32_t local_steps = 0;
   // The option that stands against an optimizer of the script; empty: the script's counts.
   std::string script_conflict;
   // Incarnations that an earlier server has given, where its messages may still be under way.

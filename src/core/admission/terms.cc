@@ -18,12 +18,32 @@ std::string why_unfit(std::uint32_t protocol,
   return "";
 }
 
-std::string why_no_local_steps(const protocol::Hello& worker) {
-  if (!worker.steps_locally) {
-    return "this job has --local-steps, and this worker pushes each mini-batch; start the server "
-           "without --local-steps";
+// `steps`: the job's, as Options has them.
+std::string why_other_steps(const protocol::Hello& worker, std::uint32_t steps) {
+  const std::string own = std::to_string(worker.local_steps);
+  if (steps == 0) {
+    return worker.local_steps == 0
+               ? ""
+               : "this worker makes " + own +
+                     " local steps between two pushes, and this job has a push for each "
+                     "mini-batch; start it with --local-steps " +
+                     own;
   }
-  if (!worker.script.groups.empty()) {
+  if (!worker.steps_locally) {
+    return "this job has --local-steps " + std::to_string(steps) +
+           ", and this worker pushes each mini-batch: let it make them (in Python "
+           "job.wrap(..., local_steps=" +
+           std::to_string(steps) + ")), or start the server without --local-steps";
+  }
+  if (server::brings_optimizer(worker.script)) {
+    return "this job has --local-steps, and this worker brings an optimizer for the server: that "
+           "is --outer-optimizer here";
+  }
+  if (worker.local_steps != 0 && worker.local_steps != steps) {
+    return "this worker makes " + own + " local steps between two pushes, and this job has " +
+           "--local-steps " + std::to_string(steps) + ": they must be the same";
+  }
+  if (worker.local_steps == 0 && !worker.script.groups.empty()) {
     return "this job has --local-steps, and this network has running statistics, which workers "
            "would have to average at each step; start the server without --local-steps";
   }
@@ -77,7 +97,7 @@ std::string why_unfit(const protocol::Hello& worker, const Terms& terms, const O
            std::to_string(options.workers) + ", so --worker takes 0 to " +
            std::to_string(options.workers - 1);
   }
-  if (std::string why = options.local_steps ? why_no_local_steps(worker) : ""; !why.empty()) {
+  if (std::string why = why_other_steps(worker, options.local_steps); !why.empty()) {
     return why;
   }
   return why_unfit(worker.script, terms, options);

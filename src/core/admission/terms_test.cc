@@ -86,6 +86,35 @@ TEST(Terms, AnOptimizerOfTheScriptConflictsWithTheServers) {
             "the script brings an optimizer, sgd, and the server has --optimizer adam; remove one");
 }
 
+TEST(Terms, LocalStepsMustBeTheJobs) {
+  protocol::Hello own = worker();
+  own.steps_locally = true;
+  own.local_steps = 5;
+  EXPECT_EQ(why_unfit(own, kTerms, kOptions),
+            "this worker makes 5 local steps between two pushes, and this job has a push for each "
+            "mini-batch; start it with --local-steps 5");
+  Options options = kOptions;
+  options.local_steps = 5;
+  EXPECT_EQ(why_unfit(own, kTerms, options), "");
+  own.local_steps = 0;
+  EXPECT_EQ(why_unfit(own, kTerms, options), "") << "it makes as many as the job has";
+  Terms buffers = kTerms;
+  buffers.script =
+      own.script = {.groups = {{.method = protocol::Method::kByServer, .rate = 1.0},
+                               {.method = protocol::Method::kAverage, .momentum = 0.8}},
+                    .group_of = {0}};
+  EXPECT_NE(why_unfit(own, buffers, options), "") << "a network of the program's own";
+  own.local_steps = 5;
+  EXPECT_EQ(why_unfit(own, buffers, options), "") << "a script averages them by itself";
+  buffers.script = own.script = script(protocol::Method::kSgd);
+  EXPECT_EQ(
+      why_unfit(own, buffers, options),
+      "this job has --local-steps, and this worker brings an optimizer for the server: that is "
+      "--outer-optimizer here");
+  own.steps_locally = false;
+  EXPECT_NE(why_unfit(own, buffers, options), "");
+}
+
 TEST(Terms, AScriptsOptimizerWithAWrongNumberIsRefused) {
   protocol::Hello own = worker();
   own.script = script(protocol::Method::kMomentum);

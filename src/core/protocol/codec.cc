@@ -137,7 +137,8 @@ Message read(const pb::Hello& hello) {
             .seen_version = Version{hello.seen_version()},
             .wants_evaluator = hello.wants_evaluator(),
             .ahead = hello.ahead(),
-            .steps_locally = hello.steps_locally()};
+            .steps_locally = hello.steps_locally(),
+            .local_steps = hello.local_steps()};
   out.script = read_script(hello.script(), out.manifest.tensors.size());
   return out;
 }
@@ -173,7 +174,7 @@ Message read(const pb::OptimizerState& state) {
 }
 Message read(const pb::Push& push) {
   require(push.examples() >= 1, "push.examples", "must be at least 1");
-  require_finite(push.loss(), "push.loss");
+  require_finite(push.loss(), "push.loss");  // 0 without one.
   require_finite(push.compute_seconds(), "push.compute_seconds");
   require(push.compute_seconds() >= 0, "push.compute_seconds", "must not be negative");
   const auto& without = push.without();
@@ -183,7 +184,7 @@ Message read(const pb::Push& push) {
   return Push{.id = read_id(push.has_id(), push.id(), "push.id"),
               .examples = push.examples(),
               .partial = push.partial(),
-              .loss = push.loss(),
+              .loss = push.has_loss() ? std::optional(push.loss()) : std::nullopt,
               .compute_seconds = push.compute_seconds(),
               .without = {without.begin(), without.end()}};
 }

@@ -32,7 +32,8 @@ TEST(LocalStepsCodec, GivesBackWhatIsSaidOfThem) {
                     .host = "a",
                     .dataset_examples = 8,
                     .manifest = {{{.name = "w", .shape = {1}}}},
-                    .steps_locally = true};
+                    .steps_locally = true,
+                    .local_steps = 50};
   EXPECT_EQ(there_and_back(hello), hello);
   const Welcome welcome{.job = 1,
                         .generation = 1,
@@ -51,6 +52,21 @@ TEST(LocalStepsCodec, GivesBackWhatIsSaidOfThem) {
                         .ranges = {{.epoch = 0, .begin = 0, .end = 12}},
                         .inner_rate = 0.5};
   EXPECT_EQ(there_and_back(release), release);
+}
+
+TEST(LocalStepsCodec, ALossMayBeUnknown) {
+  Push push{.id = {.job = 1,
+                   .generation = 1,
+                   .worker = WorkerId{0},
+                   .incarnation = 1,
+                   .sequence = Sequence{1}},
+            .examples = 4,
+            .partial = false,
+            .loss = std::nullopt,
+            .compute_seconds = 0.5};
+  EXPECT_EQ(there_and_back(push), push);
+  push.loss = 0.0;
+  EXPECT_EQ(there_and_back(push), push) << "0 is a loss";
 }
 
 TEST(LocalStepsCodec, RefusesNumbersThatAreNone) {

@@ -64,7 +64,9 @@ void write(const Status& status, pb::Frame& frame) {
   out.set_live(status.live);
   out.set_workers(status.workers);
   out.set_staleness_mean(status.staleness_mean);
-  out.set_training_loss(status.training_loss);
+  if (status.training_loss) {
+    out.set_training_loss(*status.training_loss);
+  }
   out.set_now_ns(status.now.time_since_epoch().count());
   out.set_stalled(clip(status.stalled));
   out.set_staleness(clip(status.staleness));
@@ -139,7 +141,8 @@ Message read(const pb::Status& status) {
                 .live = status.live(),
                 .workers = status.workers(),
                 .staleness_mean = status.staleness_mean(),
-                .training_loss = status.training_loss(),
+                .training_loss = status.has_training_loss() ? std::optional(status.training_loss())
+                                                            : std::nullopt,
                 .now = Time{Duration{status.now_ns()}},
                 .stalled = read_text(status.stalled(), "status.stalled"),
                 .staleness = read_text(status.staleness(), "status.staleness")};

@@ -61,6 +61,7 @@ void write(const Hello& hello, pb::Frame& frame) {
   out.set_wants_evaluator(hello.wants_evaluator);
   out.set_ahead(hello.ahead);
   out.set_steps_locally(hello.steps_locally);
+  out.set_local_steps(hello.local_steps);
 }
 void write(const Observe& observe, pb::Frame& frame) {
   frame.mutable_observe()->set_protocol(observe.protocol);
@@ -86,7 +87,9 @@ void write(const Push& push, pb::Frame& frame) {
   write(push.id, *out.mutable_id());
   out.set_examples(push.examples);
   out.set_partial(push.partial);
-  out.set_loss(push.loss);
+  if (push.loss) {
+    out.set_loss(*push.loss);
+  }
   out.set_compute_seconds(push.compute_seconds);
   out.mutable_without()->Add(push.without.begin(), push.without.end());
 }

@@ -22,7 +22,7 @@
 namespace outpace::protocol {
 
 // Peers with another number are refused with exit code 4.
-inline constexpr std::uint32_t kProtocolVersion = 8;
+inline constexpr std::uint32_t kProtocolVersion = 9;
 
 // Limits, checked while a message is read and before memory is allocated for it.
 inline constexpr std::uint32_t kWorkersMax = 65'536;
@@ -148,9 +148,10 @@ struct Hello {
   std::uint64_t seen_job = 0;  // 0: none yet.
   Version seen_version{};
   Script script{};
-  bool wants_evaluator = false;  // As AskEvaluator.
-  std::uint32_t ahead = 0;       // How many mini-batches it prefetches the examples of.
-  bool steps_locally = false;    // It can answer with a phase of local steps.
+  bool wants_evaluator = false;   // As AskEvaluator.
+  std::uint32_t ahead = 0;        // How many mini-batches it prefetches the examples of.
+  bool steps_locally = false;     // It can answer with a phase of local steps,
+  std::uint32_t local_steps = 0;  // and makes this many between two pushes; 0: as the job has it.
 
   bool operator==(const Hello&) const = default;
 };
@@ -193,8 +194,8 @@ struct Push {
   GradientId id;
   std::uint32_t examples;
   bool partial;
-  double loss;             // Mean training loss of the examples.
-  double compute_seconds;  // Time of the forward and backward pass, without delays.
+  std::optional<double> loss;  // Mean training loss of the examples; nothing: it is not known.
+  double compute_seconds;      // Time of the forward and backward pass, without delays.
   // Tensors that it has no gradient of, by their place in the manifest, ascending: the update
   // leaves them as they are, unless another gradient of it has one.
   std::vector<std::uint32_t> without{};
@@ -393,12 +394,12 @@ struct Status {
   std::string coming;
   Version version;
   std::uint32_t live;
-  std::uint32_t workers;  // Planned.
-  double staleness_mean;  // The mean over all gradients so far.
-  double training_loss;   // As in summary.json.
-  Time now;               // The run's clock.
-  std::string stalled;    // Workers by name, for people; empty if none is.
-  std::string staleness;  // The rule in force, by name.
+  std::uint32_t workers;                // Planned.
+  double staleness_mean;                // The mean over all gradients so far.
+  std::optional<double> training_loss;  // As in summary.json.
+  Time now;                             // The run's clock.
+  std::string stalled;                  // Workers by name, for people; empty if none is.
+  std::string staleness;                // The rule in force, by name.
 
   bool operator==(const Status&) const = default;
 };

@@ -188,7 +188,7 @@ class Coordinator {
     bool cancelled = false;  // The open release is.
     std::uint32_t incarnation = 0;
     std::uint32_t examples = 0;  // The arrived gradient's, too.
-    double loss = 0.0;
+    std::optional<double> loss;
     Time last_heard{};
     // The open release; meaningful while computing. A stalled worker's: the one that it was at.
     Sequence sequence{};

@@ -115,8 +115,9 @@ void Coordinator::commit(Time now, Effects& out) {
   tell_epochs();
   accepted_.clear();
   accepted_ranges_.clear();
-  if (policy_->asks_for_training_loss()) {
-    enqueue(policy::Measured{policy::Measure::kTrainingLoss, statistics().training_loss, version_});
+  const std::optional<double>& loss = statistics().training_loss;
+  if (loss && policy_->asks_for_training_loss()) {
+    enqueue(policy::Measured{policy::Measure::kTrainingLoss, *loss, version_});
   }
   const CheckpointEvery& due = options_.checkpoint_every;
   checkpoint_due_ = checkpoint_due_ ||

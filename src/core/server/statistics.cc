@@ -23,4 +23,11 @@ void Statistics::keep(Archive& archive) {
   archive("examples_used_per_epoch_max", examples_used_per_epoch_max);
 }
 
+void Statistics::count_loss(std::optional<double> loss) {
+  constexpr double kFresh = 0.02;  // The share of a new gradient in the mean.
+  if (loss) {
+    training_loss = training_loss ? *training_loss + kFresh * (*loss - *training_loss) : *loss;
+  }
+}
+
 }  // namespace outpace::server

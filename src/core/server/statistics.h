@@ -50,7 +50,8 @@ struct Statistics {
   std::uint64_t examples_applied = 0;
   std::uint64_t examples_left_out = 0;  // Used in no update: nobody could compute them.
   std::uint64_t clipped = 0;
-  double training_loss = 0.0;  // Exponential mean over some 50 gradients; 0 before the first.
+  // Exponential mean over some 50 gradients; nothing while none has told its loss.
+  std::optional<double> training_loss;
   // In examples (policy/gradient_noise.h), of some hundred updates; nothing unless norms were
   // measured, of updates of several gradients.
   std::optional<double> gradient_noise_scale;
@@ -73,6 +74,8 @@ struct Statistics {
     return names;
   }
   void keep(Archive& archive);
+  // A gradient's loss; nothing: its worker does not know it.
+  void count_loss(std::optional<double> loss);
 
   // Over the applied gradients; 0 before the first.
   [[nodiscard]] double staleness_mean() const {

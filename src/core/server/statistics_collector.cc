@@ -3,11 +3,7 @@
 #include <vector>
 
 namespace outpace::server {
-namespace {
-
-constexpr double kFreshLoss = 0.02;  // The share of a new gradient in the mean loss.
-
-}  // namespace
+namespace {}  // namespace
 
 void StatisticsCollector::joined(WorkerId worker, const std::string& host) {
   if (index(worker) >= statistics_.workers.size()) {
@@ -39,8 +35,7 @@ void StatisticsCollector::updated(Time now, std::span<const AppliedGradient> gra
       statistics_.staleness.resize(gradient.staleness + 1);
     }
     ++statistics_.staleness[gradient.staleness];
-    const double fresh = statistics_.gradients_applied == 0 ? 1.0 : kFreshLoss;
-    statistics_.training_loss += fresh * (gradient.loss - statistics_.training_loss);
+    statistics_.count_loss(gradient.loss);
     ++statistics_.gradients_applied;
   }
   ++statistics_.updates;

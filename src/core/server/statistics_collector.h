@@ -24,7 +24,7 @@ struct AppliedGradient {
   std::uint64_t staleness;
   std::uint32_t examples;
   bool partial;
-  double loss;
+  std::optional<double> loss;  // Nothing: its worker does not know it.
 };
 
 class StatisticsCollector {

@@ -90,8 +90,11 @@ void print_status(const protocol::Status& status, bool json) {
                                 {"stalled", status.stalled},
                                 {"staleness_rule", status.staleness},
                                 {"staleness_mean", status.staleness_mean},
-                                {"training_loss", status.training_loss},
+                                {"training_loss", nullptr},
                                 {"seconds", to_seconds(status.now)}};
+    if (status.training_loss) {
+      line["training_loss"] = *status.training_loss;
+    }
     if (!status.coming.empty()) {
       line["coming_policy"] = status.coming;
     }
@@ -100,8 +103,7 @@ void print_status(const protocol::Status& status, bool json) {
   }
   fmt::print(
       "policy {}{}, version {}, {} of {} workers live{}, staleness rule {}, mean staleness {:.2f}, "
-      "training loss "
-      "{:.4g}, {:.1f} s\n",
+      "{}{:.1f} s\n",
       status.policy,
       status.coming.empty() ? "" : " (changing to " + status.coming + ")",
       count(status.version),
@@ -110,7 +112,7 @@ void print_status(const protocol::Status& status, bool json) {
       status.stalled.empty() ? "" : " (stalled: " + status.stalled + ")",
       status.staleness,
       status.staleness_mean,
-      status.training_loss,
+      status.training_loss ? fmt::format("training loss {:.4g}, ", *status.training_loss) : "",
       to_seconds(status.now));
 }
 

@@ -446,9 +446,7 @@ void RunRecorder::status(const Moment& moment, const server::Evaluations& evalua
   if (job_.training.limits.updates > 0) {
     shown.target_updates = job_.training.limits.updates;
   }
-  if (statistics.gradients_applied > 0) {
-    shown.training_loss = statistics.training_loss;
-  }
+  shown.training_loss = statistics.training_loss;
   if (!evaluations.all().empty()) {
     shown.accuracy = evaluations.all().back().accuracy;
   }

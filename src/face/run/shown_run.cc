@@ -128,13 +128,9 @@ void ShownRun::look(Time now,
                     const server::Statistics& statistics,
                     std::optional<policy::Outlook> expected,
                     const record::ProcessorMeter& processors) {
-  std::optional<double> loss;
-  if (statistics.gradients_applied > 0) {
-    loss = statistics.training_loss;
-  }
   board_.visit([&](watch::Board& board) {
     board.outlook(std::move(expected));
-    board.look(now, loss);
+    board.look(now, statistics.training_loss);
     tell_workers(statistics, board);
     gain_ = board.gain_in_words();
   });

@@ -243,7 +243,8 @@ void FollowedRun::read_metrics_of(std::istream& file, double until, std::streamo
                                              .values = values_of(line)});
     } else {
       Loss loss{.seconds = *seconds, .value = {}};
-      if (whole(line, "version") > 0) {  // Before, there is none, and 0 is written.
+      // Older records have 0 before there is one.
+      if (whole(line, "version") > 0 && line.contains("training_loss")) {
         loss.value = number(line, "training_loss").value_or(kNotFinite);
       }
       waiting_.emplace_back(loss);

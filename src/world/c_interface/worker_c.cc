@@ -24,12 +24,14 @@ struct outpace_worker {
 
   outpace::Worker worker;
   const std::uint32_t rank;
-  std::size_t numbers = 0;               // In a gradient.
-  std::vector<std::uint64_t> examples;   // The current mini-batch's.
-  std::vector<std::uint64_t> ahead;      // The next ones', one after another,
-  std::vector<std::size_t> ahead_sizes;  // and how many of each.
-  outpace::Worker::Evaluated evaluated;  // What was asked for last,
-  std::vector<outpace_value> values;     // and its values.
+  std::size_t numbers = 0;                 // In a gradient.
+  std::vector<std::uint64_t> examples;     // The current mini-batch's.
+  std::vector<std::uint64_t> ahead;        // The next ones', one after another,
+  std::vector<std::size_t> ahead_sizes;    // and how many of each.
+  std::vector<std::size_t> step_sizes;     // The local steps' examples,
+  std::vector<std::uint64_t> step_epochs;  // and their epochs.
+  outpace::Worker::Evaluated evaluated;    // What was asked for last,
+  std::vector<outpace_value> values;       // and its values.
 };
 
 namespace outpace::c_interface {
@@ -72,7 +74,8 @@ std::size_t numbers_of(const std::vector<Parameter>& parameters) {
 
 ScriptSettings to_settings(const outpace_job& job) {
   require(job.groups != nullptr || job.group_count == 0, "join: the groups are null");
-  ScriptSettings settings{.groups = {}, .epochs = job.epochs, .ahead = job.ahead};
+  ScriptSettings settings{
+      .groups = {}, .epochs = job.epochs, .ahead = job.ahead, .local_steps = job.local_steps};
   if (job.constants != nullptr) {
     settings.constants = [find = job.constants, context = job.context] {
       const void* bytes = nullptr;
@@ -134,6 +137,8 @@ void next(outpace_worker& worker, outpace_minibatch& out) {
   worker.examples.clear();
   worker.ahead.clear();
   worker.ahead_sizes.clear();
+  worker.step_sizes.clear();
+  worker.step_epochs.clear();
   std::optional<MinibatchView> minibatch = worker.worker.next_view();
   if (!minibatch) {
     return;
@@ -152,6 +157,13 @@ void next(outpace_worker& worker, outpace_minibatch& out) {
   out.ahead = worker.ahead.data();
   out.ahead_sizes = worker.ahead_sizes.data();
   out.ahead_count = worker.ahead_sizes.size();
+  for (const LocalStep& step : minibatch->steps) {
+    worker.step_sizes.push_back(step.examples);
+    worker.step_epochs.push_back(step.epoch);
+  }
+  out.step_sizes = worker.step_sizes.data();
+  out.step_epochs = worker.step_epochs.data();
+  out.step_count = worker.step_sizes.size();
 }
 
 void write(const PushResult& result, outpace_verdict& out) {
@@ -226,7 +238,30 @@ const void* outpace_worker_constants(const outpace_worker* worker, size_t* size)
 }
 
 int outpace_worker_cancelled(const outpace_worker* worker) {
-  return worker != nullptr && worker->worker.cancelled() ? 1 : 0;
+  if (worker == nullptr || !worker->worker.cancelled()) {
+    return 0;
+  }
+  return worker->worker.wants_part() ? 2 : 1;
+}
+
+int outpace_worker_stepped(outpace_worker* worker, std::size_t examples, outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr, "stepped: the worker is null");
+    worker->worker.stepped(examples);
+  });
+}
+
+int outpace_worker_push_steps(outpace_worker* worker,
+                              const double* loss,
+                              outpace_verdict* verdict,
+                              outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr && verdict != nullptr, "push_steps: an argument is null");
+    const std::span<const float> difference = worker->worker.gradient();
+    const outpace::PushResult result = worker->worker.push(
+        difference, loss == nullptr ? std::nullopt : std::optional<double>(*loss));
+    outpace::c_interface::write(result, *verdict);
+  });
 }
 
 float* outpace_worker_gradient(outpace_worker* worker, outpace_error* error) {

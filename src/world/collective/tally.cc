@@ -32,10 +32,7 @@ void Tally::gradient(Time now, const protocol::Push& report, float runtime) {
   server::WorkerStatistics& counts = statistics_.workers.at(index(worker));
   counts.compute_seconds += report.compute_seconds;
   counts.runtimes.push_back(runtime);
-  // The same smoothing as the coordinator's.
-  const double fresh = has_loss_ ? 0.02 : 1.0;
-  has_loss_ = true;
-  statistics_.training_loss += fresh * (report.loss - statistics_.training_loss);
+  statistics_.count_loss(report.loss);
   if (topology_ == Topology::kGossip) {
     ++counts.accepted;
     counts.examples_applied += report.examples;

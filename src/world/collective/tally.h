@@ -54,7 +54,6 @@ class Tally {
   peer::BatchPlan plan_;
   server::Statistics statistics_;
   std::vector<std::uint64_t> reported_;  // The newest sequence number, by worker.
-  bool has_loss_ = false;
   Time last_report_{};
 };
 

@@ -108,7 +108,8 @@ TEST(Tally, EveryGradientOfAGossipIsAnUpdate) {
   EXPECT_EQ(found.workers[0].runtimes.size(), 2U);
   EXPECT_EQ(found.workers[1].runtimes, (std::vector<float>{0.01F}));
   EXPECT_TRUE(found.staleness.empty());
-  EXPECT_DOUBLE_EQ(found.training_loss, 2.0 - 0.02);
+  ASSERT_TRUE(found.training_loss);
+  EXPECT_DOUBLE_EQ(*found.training_loss, 2.0 - 0.02);
 }
 
 TEST(Tally, WhoLeftIsNotLive) {

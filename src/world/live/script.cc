@@ -53,6 +53,15 @@ protocol::Manifest manifest_of(const std::vector<Parameter>& parameters) {
 
 protocol::Script script_of(const ScriptSettings& settings,
                            const std::vector<Parameter>& parameters) {
+  require(
+      settings.local_steps == 0 || std::ranges::all_of(settings.groups,
+                                                       [](const ParameterGroup& group) {
+                                                         return group.method == Method::kByServer ||
+                                                                group.method == Method::kAverage ||
+                                                                group.method == Method::kNewest;
+                                                       }),
+      "join: with local steps the server has an optimizer of its own; groups may have "
+      "kByServer, kAverage and kNewest alone");
   protocol::Script script{.groups = {}, .group_of = {}, .epochs = settings.epochs};
   const std::size_t groups = settings.groups.size();
   require(groups <= protocol::kGroupsMax,

@@ -21,20 +21,21 @@ Time to_time(steady_clock::time_point point) {
 }
 
 admission::Options admission_options(const ServerOptions& options) {
-  return {.job = options.coordinator.job,
-          .workers = options.coordinator.workers,
-          .later = options.coordinator.later,
-          .heartbeat_timeout = options.coordinator.heartbeat_timeout,
-          .patience = options.coordinator.patience,
-          .expects_evaluator = options.expects_evaluator,
-          .needs_evaluator = options.needs_evaluator,
-          .starts_evaluator = options.starts_evaluator,
-          .begins_again = options.begins_again,
-          .network = options.manifest,
-          .has_weights = options.manifest.has_value(),
-          .shard = options.shard,
-          .local_steps = options.coordinator.local_steps.has_value(),
-          .script_conflict = options.script.conflict};
+  return {
+      .job = options.coordinator.job,
+      .workers = options.coordinator.workers,
+      .later = options.coordinator.later,
+      .heartbeat_timeout = options.coordinator.heartbeat_timeout,
+      .patience = options.coordinator.patience,
+      .expects_evaluator = options.expects_evaluator,
+      .needs_evaluator = options.needs_evaluator,
+      .starts_evaluator = options.starts_evaluator,
+      .begins_again = options.begins_again,
+      .network = options.manifest,
+      .has_weights = options.manifest.has_value(),
+      .shard = options.shard,
+      .local_steps = options.coordinator.local_steps ? options.coordinator.local_steps->most : 0,
+      .script_conflict = options.script.conflict};
 }
 
 steady_clock::time_point to_steady(Time time) {

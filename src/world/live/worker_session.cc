@@ -62,7 +62,8 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
                                    .script = offer.script,
                                    .wants_evaluator = offer.wants_evaluator,
                                    .ahead = offer.ahead,
-                                   .steps_locally = offer.steps_locally},
+                                   .steps_locally = offer.steps_locally,
+                                   .local_steps = offer.local_steps},
                    nullptr);
   await_welcome();
   if (!welcome_) {
@@ -231,7 +232,7 @@ std::optional<protocol::Verdict> WorkerSession::push(const Result& result,
 void WorkerSession::send(const Result& result, wire::Room gradient, std::size_t sent) {
   // The numbers of a message are finite. A loss that is not is told by its gradient, which the
   // server then refuses.
-  const bool finite = std::isfinite(result.loss);
+  const bool finite = std::isfinite(result.loss.value_or(0.0));
   if (!finite && !gradient.numbers.empty()) {  // The front is never sent before.
     gradient.numbers.front() = std::numeric_limits<float>::quiet_NaN();
   }
@@ -239,7 +240,7 @@ void WorkerSession::send(const Result& result, wire::Room gradient, std::size_t 
   transport_->send(protocol::Push{.id = identity(),
                                   .examples = result.examples,
                                   .partial = result.partial,
-                                  .loss = finite ? result.loss : 0.0,
+                                  .loss = finite ? result.loss : std::nullopt,
                                   .compute_seconds = result.compute_seconds,
                                   .without = result.without},
                    std::move(gradient).payload());

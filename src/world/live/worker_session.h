@@ -69,6 +69,7 @@ struct Offer {
   bool wants_evaluator = false;
   std::uint32_t ahead = 0;  // As in protocol::Hello, and the next one.
   bool steps_locally = false;
+  std::uint32_t local_steps = 0;
 };
 
 // The server counted this worker as dead, or the connection broke. The worker may join again.
@@ -127,7 +128,7 @@ class WorkerSession {
   struct Result {
     std::uint32_t examples;
     bool partial;
-    double loss;
+    std::optional<double> loss;
     double compute_seconds;
     std::vector<std::uint32_t> without{};  // As protocol::Push has it.
   };

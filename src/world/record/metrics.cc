@@ -16,12 +16,13 @@ void append_line(const nlohmann::ordered_json& line, OutputFile& file) {
 }  // namespace
 
 void MetricsWriter::append(const TrainingMetrics& metrics) {
-  append_line({{"seconds", metrics.seconds},
-               {"version", metrics.version},
-               {"examples", metrics.examples},
-               {"training_loss", metrics.training_loss},
-               {"live", metrics.live}},
-              file_);
+  nlohmann::ordered_json line{
+      {"seconds", metrics.seconds}, {"version", metrics.version}, {"examples", metrics.examples}};
+  if (metrics.training_loss) {
+    line["training_loss"] = *metrics.training_loss;
+  }
+  line["live"] = metrics.live;
+  append_line(line, file_);
 }
 
 void MetricsWriter::append(const server::Evaluation& evaluation) {

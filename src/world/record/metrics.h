@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "record/output_file.h"
@@ -18,8 +19,8 @@ namespace outpace::record {
 struct TrainingMetrics {
   double seconds = 0.0;
   std::uint64_t version = 0;
-  std::uint64_t examples = 0;  // Applied so far.
-  double training_loss = 0.0;
+  std::uint64_t examples = 0;           // Applied so far.
+  std::optional<double> training_loss;  // Nothing: no gradient has told its own.
   std::uint32_t live = 0;
 };
 

@@ -121,8 +121,7 @@ ordered_json to_json(const Summary& summary) {
        summary.evaluations.empty() ? ordered_json(nullptr)
                                    : ordered_json(count(summary.evaluations.back().version))},
       {"worst_replica_accuracy", number(summary.worst_replica_accuracy)},
-      {"training_loss",
-       counts.gradients_applied > 0 ? number(counts.training_loss) : ordered_json(nullptr)},
+      {"training_loss", number(counts.training_loss)},
       {"gradient_noise_scale", number(counts.gradient_noise_scale)},
       {"staleness", staleness(counts.staleness)},
       {"epochs_complete", counts.epochs_complete},
