@@ -82,6 +82,9 @@ def parse(arguments):
     parser.add_argument("--slow", action="append", default=[], metavar="SPEC",
                         help="as in train, for one more row of each four workers "
                         "(default: worker=3,factor=40; '' for none)")
+    parser.add_argument("--local-steps", nargs="*", type=int, default=[], metavar="H",
+                        help="measure the policies with these local steps, in place of a push for "
+                        "each mini-batch")
     parser.add_argument("--seconds", type=float, default=10.0,
                         help="about how long each run is, at the predicted rate")
     parser.add_argument("--repeats", type=int, default=4,
@@ -135,11 +138,16 @@ def gossip_words(topology):
             for word in (option, value)] if kind == "gossip" else []
 
 
+def steps_words(row):
+    """The option for a row's local steps, for predict as for the server."""
+    return ["--local-steps", str(row["steps"])] if row.get("steps") else []
+
+
 def predict(options, path, row, plain=False):
     words = [options.outpace, "predict", path, "--workers", row["workers"], "--json",
              "--topology", row["topology"].partition(":")[0]]
     if row["topology"] == "ps":
-        words += ["--policy", row["policy"]]
+        words += ["--policy", row["policy"], *steps_words(row)]
     words += gossip_words(row["topology"])
     if row["link"]:
         words += ["--bandwidth", f"{row['link']}Mbps"]
@@ -214,7 +222,7 @@ def rounds_until_bound(row, batch, computing):
 
 def iterations_of(options, row, batch):
     """Iterations of all workers: enough for the wanted duration, and at least ROUNDS per worker."""
-    expected = row["fine"] or row["coarse"]
+    expected, batch = row["fine"] or row["coarse"], batch * max(1, row["steps"])
     if row["runs"] > 1 and row["policy"].partition(":")[0] in FREE:
         return FREE_ROUNDS * row["workers"]
     gossip = row["topology"].startswith("gossip")
@@ -253,7 +261,7 @@ def rate_of_moments(lines):
 
     The first fifth does not count: connections are slower at first.
     """
-    moments = [entry for entry in map(json.loads, lines) if "training_loss" in entry]
+    moments = [entry for entry in map(json.loads, lines) if "live" in entry]
     last = moments[-1]
     first = next(one for one in moments if one["seconds"] >= last["seconds"] / 5)
     if first is last:
@@ -303,7 +311,7 @@ def serve_once(options, hosts, folder, path, row, begins):
             hosts.command(0, [options.outpace, "server", "--listen", address,
                               "--insecure-no-tls", "--workers", str(row["workers"]),
                               "--policy", row["policy"], "--batch", str(batch),
-                              "--token-file", str(token), "--iterations",
+                              "--token-file", str(token), *steps_words(row), "--iterations",
                               str(iterations_of(options, row, batch)), "--out", str(out)]),
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         children.append(server)
@@ -401,15 +409,18 @@ def rows_of(options):
         for slow in ([], options.slow) if options.slow and workers == SLOWED else ([],):
             for policy in options.policies:
                 if possible(policy, workers):
-                    yield {**row, "policy": policy, "topology": "ps", "slow": slow,
-                           "runs": runs_of(policy, workers, slow, options.repeats)}
+                    for steps in options.local_steps or (0,):
+                        yield {**row, "policy": policy, "topology": "ps", "slow": slow,
+                               "steps": steps,
+                               "runs": runs_of(policy, workers, slow, options.repeats)}
             for topology in options.topologies if workers > 1 else ():
-                yield {**row, "policy": topology, "topology": topology, "slow": slow, "runs": 1}
+                yield {**row, "policy": topology, "topology": topology, "slow": slow, "steps": 0,
+                       "runs": 1}
     for model in options.computing:
         for workers in (1, 2):
             for policy in ("sync", "async"):
                 yield {"workers": workers, "policy": policy, "topology": "ps", "link": None,
-                       "model": model, "paced": False, "slow": [], "runs": 1}
+                       "model": model, "paced": False, "slow": [], "steps": 0, "runs": 1}
 
 
 def off(row, what):
@@ -422,14 +433,20 @@ def is_quiet(row):
     return row["load"] <= BUSY and row["stolen"] <= STOLEN
 
 
+def policy_words(row):
+    steps = f", {row['steps']} local steps" if row.get("steps") else ""
+    return row["policy"] + steps + (", one slow" if row["slow"] else "")
+
+
 def show(row):
     link = f"{row['link']} Mbit/s" if row["link"] else "this machine"
-    policy = row["policy"] + (", one slow" if row["slow"] else "")
+    policy = policy_words(row)
     cells = [f"{row['model']:8} {link:>12} {row['workers']:3} {policy:25} "
              f"{row['measured']:9.1f}"]
     for what in ("fine", "coarse"):
         cells.append(f"{row[what]:9.1f} {off(row, what):+6.1f} %" if row[what] else f"{'-':>18}")
-    cells.append(f"plain {off(row, 'plain'):+6.1f} %")
+    if row["plain"]:
+        cells.append(f"plain {off(row, 'plain'):+6.1f} %")
     cells.append(f"{100 * row['load']:4.0f} % {100 * row['stolen']:4.0f} %"
                  f"{'' if is_quiet(row) else ' busy'}")
     print(" ".join(cells), flush=True)
@@ -450,7 +467,8 @@ def summary(rows):
 
 
 def same_row(row):
-    return (row["model"], row["link"], row["workers"], row["policy"], tuple(row["slow"]))
+    return (row["model"], row["link"], row["workers"], row["policy"], row.get("steps", 0),
+            tuple(row["slow"]))
 
 
 GROUPS = {"all": lambda row: True,
@@ -481,8 +499,8 @@ def markdown(rows):
               "|---|---:|---:|---|---:|---:|---:|---|"]
     for row in rows:
         errors = [f"{off(row, what):+.1f} %" if row[what] else "-" for what in ("fine", "coarse")]
-        lines.append(f"| {row['model']} | {row['link'] or '-'} | {row['workers']} | {row['policy']}"
-                     f"{', one slow' if row['slow'] else ''} | {row['measured']:,.1f} | "
+        lines.append(f"| {row['model']} | {row['link'] or '-'} | {row['workers']} | {policy_words(row)}"
+                     f" | {row['measured']:,.1f} | "
                      f"{' | '.join(errors)} | {100 * row['load']:.0f} %, "
                      f"{100 * row['stolen']:.0f} %{'' if is_quiet(row) else ', does not count'} |")
     return "\n".join(lines)
@@ -503,8 +521,8 @@ def measure_all(options, folder, profiles, stand, rows):
             numbers = sum(one["numbers"] for one in measured["tensors"])
             link = PAYLOAD_OF_LINK * row["link"] * 1e6 / 8
             row["weights"] = row["workers"] * 4 * numbers / link  # Seconds until all have them.
-        row.update({"fine": None, **predict(options, path, row)})
-        row["plain"] = predict(options, path, row, plain=True)["coarse"]
+        row.update({"fine": None, "coarse": None, **predict(options, path, row)})
+        row["plain"] = row["coarse"] and predict(options, path, row, plain=True)["coarse"]
         row["measured"], row["load"], row["stolen"] = least_stolen(
             (lambda: measure_paced(options, stand, folder, path, row))
             if row["paced"] else (lambda: measure_computing(options, row)))

@@ -53,7 +53,7 @@ class Rows(unittest.TestCase):
     def test_the_rate_of_a_gossip_is_of_what_came_after_its_first_fifth(self):
         # 10 a second for two seconds, then 20; an evaluation is no moment.
         lines = [json.dumps({"seconds": second, "examples": 10 * second + 10 * max(0, second - 2),
-                             "training_loss": 0.0}) for second in range(11)]
+                             "live": 2}) for second in range(11)]
         lines.insert(3, '{"seconds":2.5,"examples":999,"accuracy":0.5}')
         self.assertAlmostEqual(validate_throughput.rate_of_moments(lines), 20.0)
         with self.assertRaises(validate_throughput.measured_runs.RunFailed):

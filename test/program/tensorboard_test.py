@@ -87,7 +87,7 @@ class TensorBoard(ProgramTest):
         course = [(step, values["loss/training"], values["workers/live"]) for step, values in read
                   if "loss/training" in values]
         self.assertTrue(course)
-        told = {line["version"]: line for line in lines if "training_loss" in line}
+        told = {line["version"]: line for line in lines if "live" in line}
         for step, loss, live in course:
             self.assertAlmostEqual(loss, told[step]["training_loss"], places=5)
             self.assertEqual(live, told[step]["live"])

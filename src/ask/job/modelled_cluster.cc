@@ -9,6 +9,12 @@ namespace outpace::job {
 
 void declare(OptionList& options, ModelledCluster& cluster) {
   options
+      .add("local-steps",
+           cluster.local_steps,
+           "Numbers of mini-batches that a worker steps by itself between two pushes, as in train: "
+           "50 or 1,10,100")
+      .default_words("a push for each mini-batch");
+  options
       .add("bandwidth", cluster.bandwidth, "Bandwidth of each host's link, each way, such as 1Gbps")
       .default_words("links cost no time");
   options.add("latency",
@@ -53,6 +59,10 @@ const std::vector<std::string>& modelled_cluster_options() {
 }
 
 void check(const ModelledCluster& cluster) {
+  constexpr std::uint32_t kLocalStepsMost = 10'000;
+  if (cluster.local_steps) {
+    check_most("local-steps", *cluster.local_steps, kLocalStepsMost);
+  }
   constexpr std::uint32_t kIterationsLeast = 20;  // What an interval takes, after the start.
   constexpr std::uint32_t kIterationsMost = 100'000;
   if (cluster.iterations != 0 &&

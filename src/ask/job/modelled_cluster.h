@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "job/count_list.h"
 #include "job/gossip_options.h"
 #include "job/option_list.h"
 #include "job/quantities.h"
@@ -20,7 +21,8 @@ inline constexpr std::uint32_t kModelledWorkersMost = 10'000;
 inline constexpr std::uint32_t kModelledShardsMost = 256;
 
 struct ModelledCluster {
-  std::optional<Bandwidth> bandwidth;  // Nothing: links cost no time.
+  std::optional<CountList> local_steps;  // Mini-batches; nothing: a push for each.
+  std::optional<Bandwidth> bandwidth;    // Nothing: links cost no time.
   Duration latency{};
   SliceSize slice;                   // As of train; 0: transfers do not overlap with computing.
   std::uint32_t bucket_kib = 1024;   // For a ring.

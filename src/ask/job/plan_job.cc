@@ -70,6 +70,11 @@ void check_above_zero(const std::string& option, double value, const std::string
 }
 
 void check_noise(const PlanJob& job) {
+  if (job.objective == Objective::kGoodput && job.cluster.local_steps) {
+    throw usage_error(
+        "--local-steps conflicts with --objective goodput, which knows the worth of "
+        "gradients alone; remove one");
+  }
   const bool from_run = !job.noise_from.empty();
   if (job.noise_scale && from_run) {
     throw usage_error(

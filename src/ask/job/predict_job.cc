@@ -82,6 +82,11 @@ void check_trace(const PredictJob& job) {
     check_single("policy", policies_in_force(job.policies).size());
     check_single("shards", job.shards.counts.size());
   }
+  if (job.cluster.local_steps) {
+    throw usage_error(
+        "--trace conflicts with --local-steps: it shows a push for each mini-batch; "
+        "remove one");
+  }
 }
 
 void check_measured(const PredictJob& job) {

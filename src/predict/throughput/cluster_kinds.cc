@@ -1,5 +1,7 @@
 #include "throughput/cluster_kinds.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 
 namespace outpace::throughput {
@@ -40,7 +42,8 @@ std::vector<Topology> topologies_of(const std::vector<std::string>& names) {
 
 std::vector<ClusterKind> cluster_kinds(const std::vector<Topology>& topologies,
                                        const std::vector<std::string>& policies,
-                                       const std::vector<std::uint32_t>& shards) {
+                                       const std::vector<std::uint32_t>& shards,
+                                       const std::vector<std::uint32_t>& steps) {
   std::vector<ClusterKind> kinds;
   for (const Topology topology : topologies) {
     if (topology != Topology::kServer) {
@@ -49,11 +52,23 @@ std::vector<ClusterKind> cluster_kinds(const std::vector<Topology>& topologies,
     }
     for (const std::string& policy : policies) {
       for (const std::uint32_t count : shards) {
-        kinds.push_back({policy, topology, count});
+        for (const std::uint32_t local_steps : steps) {
+          kinds.push_back({policy, topology, count, local_steps});
+        }
       }
     }
   }
   return kinds;
+}
+
+std::vector<std::uint32_t> steps_of(const job::ModelledCluster& cluster) {
+  return cluster.local_steps ? cluster.local_steps->counts : std::vector<std::uint32_t>{0};
+}
+
+std::string steps_in_words(std::uint32_t local_steps) {
+  return local_steps == 0
+             ? ""
+             : fmt::format(", {} local step{}", local_steps, local_steps == 1 ? "" : "s");
 }
 
 }  // namespace outpace::throughput

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "job/modelled_cluster.h"
 #include "throughput/coarse_cluster.h"
 
 namespace outpace::throughput {
@@ -14,7 +15,8 @@ namespace outpace::throughput {
 struct ClusterKind {
   std::string policy;  // Empty without a server.
   Topology topology;
-  std::uint32_t shards;  // 0 without a server.
+  std::uint32_t shards;           // 0 without a server.
+  std::uint32_t local_steps = 0;  // Between two pushes; 0: each mini-batch is pushed.
 };
 
 // Why a cluster of this kind cannot have this few workers, in words; nothing if it can.
@@ -26,9 +28,14 @@ struct ClusterKind {
 // Throws a usage error for anything but ps, ring and gossip. None: ps.
 [[nodiscard]] std::vector<Topology> topologies_of(const std::vector<std::string>& names);
 
-// A topology without a server has neither policies nor shards, and is one kind.
+// A topology without a server has neither policies nor shards nor local steps, and is one kind.
 [[nodiscard]] std::vector<ClusterKind> cluster_kinds(const std::vector<Topology>& topologies,
                                                      const std::vector<std::string>& policies,
-                                                     const std::vector<std::uint32_t>& shards);
+                                                     const std::vector<std::uint32_t>& shards,
+                                                     const std::vector<std::uint32_t>& steps);
+// What cluster_kinds() takes for steps.
+[[nodiscard]] std::vector<std::uint32_t> steps_of(const job::ModelledCluster& cluster);
+// ", 10 local steps"; empty without.
+[[nodiscard]] std::string steps_in_words(std::uint32_t local_steps);
 
 }  // namespace outpace::throughput

@@ -8,7 +8,7 @@ namespace outpace::throughput {
 namespace {
 
 TEST(ClusterKinds, AreCombinationsOfPoliciesAndShards) {
-  const auto kinds = cluster_kinds({Topology::kServer}, {"sync", "async"}, {1, 4});
+  const auto kinds = cluster_kinds({Topology::kServer}, {"sync", "async"}, {1, 4}, {0});
   ASSERT_EQ(kinds.size(), 4);
   EXPECT_EQ(kinds[0].policy, "sync");
   EXPECT_EQ(kinds[0].shards, 1);
@@ -18,8 +18,21 @@ TEST(ClusterKinds, AreCombinationsOfPoliciesAndShards) {
   EXPECT_EQ(kinds[2].shards, 1);
 }
 
+TEST(ClusterKinds, HaveEachNumberOfLocalStepsWithAServer) {
+  const auto kinds = cluster_kinds({Topology::kServer, Topology::kRing}, {"sync"}, {1}, {1, 10});
+  ASSERT_EQ(kinds.size(), 3);
+  EXPECT_EQ(kinds[0].local_steps, 1);
+  EXPECT_EQ(kinds[1].local_steps, 10);
+  EXPECT_EQ(kinds[2].local_steps, 0);
+  EXPECT_EQ(steps_of({}), std::vector<std::uint32_t>{0});
+  EXPECT_EQ(steps_in_words(0), "");
+  EXPECT_EQ(steps_in_words(1), ", 1 local step");
+  EXPECT_EQ(steps_in_words(50), ", 50 local steps");
+}
+
 TEST(ClusterKinds, HaveNoPolicyAndNoShardsWithoutAServer) {
-  const auto kinds = cluster_kinds({Topology::kRing, Topology::kGossip}, {"sync", "async"}, {1, 2});
+  const auto kinds =
+      cluster_kinds({Topology::kRing, Topology::kGossip}, {"sync", "async"}, {1, 2}, {0, 10});
   ASSERT_EQ(kinds.size(), 2);
   EXPECT_EQ(kinds[0].topology, Topology::kRing);
   EXPECT_EQ(kinds[0].policy, "");

@@ -12,6 +12,7 @@
 #include "job/training.h"
 #include "job/work.h"
 #include "links/shapes.h"
+#include "policy/catalogue.h"
 #include "policy/switch_spec.h"
 #include "sim/placement.h"
 #include "sim/runtimes.h"
@@ -102,6 +103,14 @@ ModelledWorkers ClusterModel::workers(std::uint32_t count) const {
   return workers;
 }
 
+ModelledWorkers ClusterModel::stepping(ModelledWorkers workers, std::uint32_t local_steps) const {
+  workers.local_steps = local_steps;
+  if (local_steps > 0) {
+    workers.computing = in_phases(workers.computing, local_steps, options_.seed);
+  }
+  return workers;
+}
+
 RingCluster ClusterModel::ring() const {
   return ring_costs(profile_, wires_, options_.bucket_kib * kBytesOfKib);
 }
@@ -118,9 +127,15 @@ CoarseCluster ClusterModel::coarse_cluster(const ClusterKind& kind,
         workers.count(), options_.gossip.graph, job::both_move(options_.gossip.averaging));
   }
   if (kind.topology == Topology::kServer) {
-    cluster.barrier = barrier_of(Spec::parse(kind.policy), workers.count());
-    if (simple_ && kind.shards == 1) {
+    const Spec spec = Spec::parse(kind.policy);
+    cluster.barrier = barrier_of(spec, workers.count());
+    if (simple_ && kind.shards == 1 && kind.local_steps == 0) {
       cluster.hidden = hidden_transfers(*simple_);
+    }
+    const bool waits_for_all = cluster.barrier.cutoff == workers.count();
+    if (kind.local_steps > 0 && !waits_for_all &&
+        policy::make_policy(spec, workers.count(), {})->cuts_off()) {
+      cluster.barrier.kind = BarrierKind::kChanging;  // With the parts that workers hand in.
     }
   }
   return cluster;
@@ -137,9 +152,9 @@ Rate ClusterModel::widened(Rate rate) const {
 ThroughputEstimate ClusterModel::coarse(const CoarseCluster& cluster,
                                         const ModelledWorkers& workers) const {
   const Heuristics heuristics = options_.plain ? Heuristics::kWithout : Heuristics::kWith;
-  const double examples = profile_.batch * coarse_rate(cluster, workers.computing, heuristics);
-  return {.rate = widened({examples, examples, examples}),
-          .mixed_examples = profile_.batch * mixed_gradients(cluster, workers.computing)};
+  const double rate = examples(workers) * coarse_rate(cluster, workers.computing, heuristics);
+  return {.rate = widened({rate, rate, rate}),
+          .mixed_examples = examples(workers) * mixed_gradients(cluster, workers.computing)};
 }
 
 ThroughputEstimate ClusterModel::of_iterations(const ClusterKind& kind,
@@ -198,7 +213,8 @@ bool ClusterModel::has_settled(const ClusterKind& kind,
   if (cluster.barrier.kind != BarrierKind::kBoundedStaleness) {
     return true;
   }
-  const double coarse = profile_.batch * coarse_rate(cluster, workers.computing, Heuristics::kWith);
+  const double coarse =
+      examples(workers) * coarse_rate(cluster, workers.computing, Heuristics::kWith);
   return rate.examples_per_second < (1.0 + kNear) * coarse;
 }
 
@@ -209,7 +225,7 @@ double ClusterModel::computing_alone(const ModelledWorkers& workers) const {
       sum += 1.0 / seconds;
     }
   }
-  return profile_.batch * sum / static_cast<double>(workers.computing.size());
+  return examples(workers) * sum / static_cast<double>(workers.computing.size());
 }
 
 struct ClusterModel::Simulated {
@@ -238,11 +254,15 @@ std::unique_ptr<ClusterModel::Simulated> ClusterModel::simulated(const ClusterKi
   training.workers = workers.count();
   training.policy = Spec::parse(kind.policy);
   training.batch = profile_.batch;
+  if (kind.local_steps > 0) {
+    training.local_steps = kind.local_steps;
+  }
   training.limits.iterations = std::uint64_t{workers.count()} * iterations;
   const job::Resolved resolved =
       job::resolve(training, {}, {.workers_max = job::kModelledWorkersMost});
   auto simulated =
       std::make_unique<Simulated>(Simulated{.options = {.policy = resolved.policy,
+                                                        .policy_inputs = resolved.policy_inputs,
                                                         .coordinator = resolved.coordinator,
                                                         .shard = resolved.shard},
                                             .links = {}});
@@ -265,7 +285,7 @@ std::unique_ptr<ClusterModel::Simulated> ClusterModel::simulated(const ClusterKi
       links.packet = from_seconds(packet / (kPayloadOfLink * wires_.bytes_per_second));
     }
     cluster.links = &links;
-    if (simple_ && kind.shards == 1) {
+    if (simple_ && kind.shards == 1 && kind.local_steps == 0) {
       let_overlap(cluster, links, *simple_);
     }
   }
@@ -320,7 +340,8 @@ void ClusterModel::perform(const ClusterKind& kind,
 Spread ClusterModel::spread_of(const ClusterKind& kind, const ModelledWorkers& workers) const {
   // The first phase of a switch is what the workers begin with.
   const Spec first = policy::phases_of(Spec::parse(kind.policy)).front().policy;
-  const CoarseCluster cluster = coarse_cluster({first.text, kind.topology, kind.shards}, workers);
+  const CoarseCluster cluster =
+      coarse_cluster({first.text, kind.topology, kind.shards, kind.local_steps}, workers);
   Spread spread{.seconds = 0.0, .from = 0.0, .seed = options_.seed};
   if (is_out_of_step(cluster.barrier.kind) && workers.count() > 1 &&
       wires_.bytes_per_second > 0.0) {
@@ -338,7 +359,8 @@ SampledTimingOptions ClusterModel::timing(const ModelledWorkers& workers, double
           .besides = besides,
           .paces = workers.paces,
           .factors = workers.factors,
-          .cores = options_.cores};
+          .cores = options_.cores,
+          .local_steps = workers.local_steps};
 }
 
 std::string ClusterModel::caveat_of_gossip() const {

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,7 +29,8 @@ struct ModelledWorkers {
   std::vector<double> factors;  // For computing; a trace's delays have theirs already.
   double trace_seconds = 0.0;   // How long the trace is, by time; 0 without one.
   DrawSeconds draw;
-  Computing computing;
+  Computing computing;            // A mini-batch has these times, or a phase of local steps.
+  std::uint32_t local_steps = 0;  // A phase has these; 0: each mini-batch is pushed.
 
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(paces.size()); }
 };
@@ -51,6 +53,10 @@ class ClusterModel {
   // Throws a usage error that names the option, or the distribution.
   [[nodiscard]] ModelledWorkers workers(std::uint32_t count) const;
 
+  // The same workers with that many local steps. REQUIRES: they push each mini-batch.
+  [[nodiscard]] ModelledWorkers stepping(ModelledWorkers workers, std::uint32_t local_steps) const;
+
+  // REQUIRES, here and below: the workers have the kind's local steps.
   // Throws a usage error if the policy is not possible with this number of workers.
   [[nodiscard]] CoarseCluster coarse_cluster(const ClusterKind& kind,
                                              const ModelledWorkers& workers) const;
@@ -109,6 +115,10 @@ class ClusterModel {
                                               const ModelledWorkers& workers,
                                               double spread) const;
   [[nodiscard]] std::uint32_t iterations_each() const;
+  // Examples in a push of a worker.
+  [[nodiscard]] double examples(const ModelledWorkers& workers) const {
+    return static_cast<double>(profile_.batch) * std::max(1U, workers.local_steps);
+  }
   // With what is not known of the profile's mean.
   [[nodiscard]] Rate widened(Rate rate) const;
 

@@ -25,7 +25,7 @@ BothRates rates_of(const ClusterKind& kind,
                    const job::ReadFile& read_file = no_file) {
   const MeasuredProfile profile = even_profile();
   const ClusterModel model(profile, cluster, read_file);
-  const ModelledWorkers workers = model.workers(count);
+  const ModelledWorkers workers = model.stepping(model.workers(count), kind.local_steps);
   return {model.fine(kind, workers).rate.examples_per_second,
           model.coarse(model.coarse_cluster(kind, workers), workers).rate.examples_per_second};
 }
@@ -61,6 +61,35 @@ TEST(ClusterModel, SharesTheServersLink) {
   const ModelledWorkers workers = model.workers(4);
   EXPECT_EQ(find_bottleneck(model.coarse_cluster(kAsync, workers), workers.computing),
             Bottleneck::kLink);
+}
+
+TEST(ClusterModel, LocalStepsShareOnePush) {
+  // Each step but the first adds 20 ms to what a push of whole transfers takes.
+  job::ModelledCluster slow{.bandwidth = job::Value<job::Bandwidth>::parse("1Mbps")};
+  slow.slice.bytes = 0;
+  const BothRates pushed = rates_of(kSync, 2, slow);
+  for (const std::uint32_t steps : {1U, 10U, 100U}) {
+    ClusterKind kind = kSync;
+    kind.local_steps = steps;
+    const BothRates rates = rates_of(kind, 2, slow);
+    const auto seconds = [&](double rate) { return 16 * steps / rate; };
+    EXPECT_NEAR(seconds(rates.fine), 16 / pushed.fine + 0.020 * (steps - 1), 1e-3 * steps);
+    EXPECT_NEAR(seconds(rates.coarse), 16 / pushed.coarse + 0.020 * (steps - 1), 1e-3 * steps);
+  }
+}
+
+TEST(ClusterModel, PartsThatAreHandedInCount) {
+  job::ModelledCluster unequal;
+  unequal.delays.slow = {"worker=3,factor=4"};
+  const MeasuredProfile profile = even_profile();
+  const ClusterModel model(profile, unequal, no_file);
+  const ClusterKind kind{"backup:cutoff=3", Topology::kServer, 1, 20};
+  const ModelledWorkers workers = model.stepping(model.workers(4), 20);
+  // The slow one is at its sixth step when the others have made their twenty, and makes it.
+  EXPECT_NEAR(model.fine(kind, workers).rate.examples_per_second, (60 + 6) * 8 / 0.48, 12);
+  EXPECT_FALSE(is_modelled(model.coarse_cluster(kind, workers)));
+  const ClusterKind all{"sync", Topology::kServer, 1, 20};
+  EXPECT_TRUE(is_modelled(model.coarse_cluster(all, workers)));
 }
 
 TEST(ClusterModel, WorkersOnALinkComeOutOfPhase) {

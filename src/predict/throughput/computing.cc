@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/rng.h"
 
 namespace outpace::throughput {
 namespace {
@@ -47,6 +48,42 @@ Computing with_deviations(Computing computing, double part) {
     for_all(period, [&](double& seconds) { seconds = mean + part * (seconds - mean); });
   }
   return computing;
+}
+
+namespace {
+
+Period in_phases(const Period& period, std::uint32_t steps, Rng& rng) {
+  Period phases{.mean = period.mean, .draws = period.draws};
+  const std::size_t draws = period.draws.size();
+  for (std::size_t worker = 0; worker < period.mean.size(); ++worker) {
+    phases.mean[worker] *= steps;
+    double sum = 0.0;
+    for (std::vector<double>& row : phases.draws) {
+      row[worker] = 0.0;
+      for (std::uint32_t step = 0; step < steps; ++step) {
+        row[worker] += period.draws[rng.below(draws)][worker];
+      }
+      sum += row[worker];
+    }
+    // The mean is that of all draws.
+    const double part = sum > 0.0 ? phases.mean[worker] * static_cast<double>(draws) / sum : 1.0;
+    for (std::vector<double>& row : phases.draws) {
+      row[worker] *= part;
+    }
+  }
+  return phases;
+}
+
+}  // namespace
+
+Computing in_phases(const Computing& computing, std::uint32_t steps, std::uint64_t seed) {
+  Rng rng(seed, steps);
+  Computing phases;
+  phases.reserve(computing.size());
+  for (const Period& period : computing) {
+    phases.push_back(in_phases(period, steps, rng));
+  }
+  return phases;
 }
 
 Computing scaled(Computing computing, double part) {

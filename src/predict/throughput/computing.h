@@ -26,6 +26,10 @@ using Computing = std::vector<Period>;
 
 // Multiplies every deviation from the mean over all workers by `part`; 1 changes nothing.
 [[nodiscard]] Computing with_deviations(Computing computing, double part);
+// Phases of that many mini-batches, one after another, take sums of draws at random, by the seed.
+[[nodiscard]] Computing in_phases(const Computing& computing,
+                                  std::uint32_t steps,
+                                  std::uint64_t seed);
 // Multiplies all times by `part`.
 [[nodiscard]] Computing scaled(Computing computing, double part);
 

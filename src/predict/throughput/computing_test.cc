@@ -28,6 +28,18 @@ TEST(Computing, ShrinksDeviationsTowardsTheMeanOfAll) {
             (std::vector<double>{2.75, 2.25, 1.75}));
 }
 
+TEST(Computing, OfAPhaseIsASumOfDraws) {
+  const Computing phases = in_phases(three_speeds(), 100, 1);
+  EXPECT_EQ(phases[0].mean, (std::vector<double>{350, 250, 150}));
+  double sum = 0.0;
+  for (const std::vector<double>& row : phases[0].draws) {
+    EXPECT_GT(row[0], 300) << "less than the shortest draws";
+    EXPECT_LT(row[0], 400);
+    sum += row[0];
+  }
+  EXPECT_NEAR(sum / 2.0, 350, 1e-9);
+}
+
 TEST(Computing, ScalesAll) {
   const Computing computing = scaled(three_speeds(), 2.0);
   EXPECT_EQ(computing[0].mean, (std::vector<double>{7, 5, 3}));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <variant>
 
@@ -109,12 +110,22 @@ double effective_staleness(const server::Statistics& counts) {
   return std::sqrt(most * counts.staleness_mean());
 }
 
+std::unique_ptr<sim::Timing> timing_of(SampledTimingOptions options) {
+  const std::uint32_t steps = options.local_steps;
+  if (steps == 0) {
+    return std::make_unique<SampledTiming>(std::move(options));
+  }
+  options.besides /= steps;
+  return std::make_unique<sim::SteppedTiming>(std::make_unique<SampledTiming>(std::move(options)),
+                                              steps);
+}
+
 Served one_run(const sim::ClusterOptions& options, const SampledTimingOptions& sampled) {
-  SampledTiming timing(sampled);
+  const std::unique_ptr<sim::Timing> timing = timing_of(sampled);
   Harvest harvest;
   sim::Cluster cluster(
       options,
-      timing,
+      *timing,
       nullptr,
       [&harvest](Time now, const policy::Event& event, const policy::Decision& decision) {
         harvest.decided(now, event, decision);

@@ -1,6 +1,9 @@
 #include "throughput/found_plan.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +44,29 @@ std::vector<Candidate> candidates_of(const std::vector<PlanRow>& rows,
         {.guess = row.value(), .cost = row.cost, .is_guessed = row.is_modelled, .kind = kind});
   }
   return candidates;
+}
+
+bool differ_in_steps_alone(const PlanRow& a, const PlanRow& b) {
+  return a.policy == b.policy && a.topology == b.topology && a.workers == b.workers &&
+         a.shards == b.shards;
+}
+
+// The row that is as `best` but for its local steps, which are the fewest that give it 95 % of the
+// value; nothing if `best` has them.
+std::optional<std::size_t> with_fewer_steps(const std::vector<PlanRow>& rows,
+                                            const PlanRow& best,
+                                            const std::function<double(std::size_t)>& verify) {
+  constexpr double kEnough = 0.95;
+  std::vector<std::size_t> fewer;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (differ_in_steps_alone(rows[i], best) && rows[i].local_steps < best.local_steps) {
+      fewer.push_back(i);
+    }
+  }
+  std::ranges::sort(fewer, {}, [&](std::size_t i) { return rows[i].local_steps; });
+  const auto enough = std::ranges::find_if(
+      fewer, [&](std::size_t i) { return verify(i) >= kEnough * best.value(); });
+  return enough == fewer.end() ? std::nullopt : std::optional(*enough);
 }
 
 }  // namespace
@@ -93,6 +119,9 @@ FoundPlan find_plan(const job::PlanJob& job, PlanChoices choices) {
   }
   if (plan.nearly) {
     found.nearly = row_of(*plan.nearly);
+  }
+  if (const auto fewer = with_fewer_steps(choices.rows, found.best.front(), verify)) {
+    found.fewer_steps = verified.at(*fewer);
   }
   if (!can_run.empty() && can_run.size() < all.size()) {
     for (const Planned& planned : search(all).best) {

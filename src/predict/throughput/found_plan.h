@@ -17,6 +17,8 @@ struct FoundPlan {
   // last, unless no other was asked for.
   std::vector<PlanRow> best;
   std::optional<PlanRow> nearly;  // Nearly as good for less (throughput/cluster_search.h).
+  // The first with the fewest local steps that give 95 % of its value; nothing if it has them.
+  std::optional<PlanRow> fewer_steps = {};
   std::size_t choices = 0;
   std::size_t can_run = 0;   // Among the choices.
   std::size_t verified = 0;  // By a fine model.

@@ -28,9 +28,8 @@ double cost_of(const job::PlanJob& job, std::uint32_t workers, std::uint32_t ser
 void check_count(std::size_t choices) {
   if (choices > kPlanChoicesMost) {
     throw usage_error(
-        fmt::format("--workers, --policy, --topology and --shards make more than {} "
-                    "configurations; give fewer, "
-                    "such as --workers 1,2,4,8,16,32",
+        fmt::format("--workers, --policy, --topology, --shards and --local-steps make more than {} "
+                    "configurations; give fewer, such as --workers 1,2,4,8,16,32",
                     kPlanChoicesMost));
   }
 }
@@ -49,8 +48,8 @@ class MeasuredChoices {
       : job_(job), model_(profile, job.cluster, read_file) {}
 
   void add(const ModelledWorkers& workers, const ClusterKind& kind, PlanChoices& choices) {
-    const ClusterKind here{
-        job::policy_for(kind.policy, workers.count()), kind.topology, kind.shards};
+    ClusterKind here = kind;
+    here.policy = job::policy_for(kind.policy, workers.count());
     if (const auto why = too_few_workers(here, workers.count())) {
       choices.left_out.emplace(name_of_kind(kind), *why);
       return;
@@ -77,7 +76,7 @@ class MeasuredChoices {
 
   [[nodiscard]] PlanRow verify(const PlanRow& row, std::size_t i) const {
     const ClusterKind& kind = kinds_.at(i);
-    const ModelledWorkers workers = model_.workers(row.workers);
+    const ModelledWorkers workers = model_.stepping(model_.workers(row.workers), kind.local_steps);
     const CoarseCluster cluster = model_.coarse_cluster(kind, workers);
     PlanRow verified = row_of(kind, row.workers, "fine", model_.fine(kind, workers));
     verified.bottleneck = name(find_bottleneck(cluster, workers.computing), kind.topology);
@@ -106,6 +105,7 @@ class MeasuredChoices {
                 .topology = std::string(name(kind.topology)),
                 .workers = workers,
                 .shards = kind.shards,
+                .local_steps = kind.local_steps,
                 .examples_per_second = modelled.rate.examples_per_second,
                 .mixed_examples = modelled.mixed_examples,
                 .cost = cost_of(job_, workers, kind.shards)};
@@ -191,8 +191,10 @@ PlanRow calibrated_row(const CalibratedKind& kind,
 PlanChoices choices_of_measured(const MeasuredProfile& profile,
                                 const job::PlanJob& job,
                                 const job::ReadFile& read_file) {
-  const std::vector<ClusterKind> kinds = cluster_kinds(
-      topologies_of(job.topologies), job::policies_in_force(job.policies), job.shards.counts);
+  const std::vector<ClusterKind> kinds = cluster_kinds(topologies_of(job.topologies),
+                                                       job::policies_in_force(job.policies),
+                                                       job.shards.counts,
+                                                       steps_of(job.cluster));
   const std::vector<std::uint32_t>& counts = job.workers.counts;
   check_count(kinds.size() * counts.size());
   // Shared, for std::function copies what it calls.
@@ -206,7 +208,7 @@ PlanChoices choices_of_measured(const MeasuredProfile& profile,
   for (const std::uint32_t count : counts) {
     const ModelledWorkers workers = measured->model().workers(count);
     for (const ClusterKind& kind : kinds) {
-      measured->add(workers, kind, choices);
+      measured->add(measured->model().stepping(workers, kind.local_steps), kind, choices);
     }
   }
   measured->check_policies(choices);

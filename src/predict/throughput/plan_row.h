@@ -16,7 +16,8 @@ struct PlanRow {
   std::string policy;  // Empty without a server, or where a calibration's table did not say.
   std::string topology;
   std::uint32_t workers = 0;
-  std::uint32_t shards = 0;  // 0: none, or not known.
+  std::uint32_t shards = 0;       // 0: none, or not known.
+  std::uint32_t local_steps = 0;  // 0: each mini-batch is pushed.
   double examples_per_second = 0.0;
   std::optional<double> low;  // The interval's; nothing where the model has none.
   std::optional<double> high;

@@ -11,6 +11,7 @@
 #include "base/text_table.h"
 #include "base/wrapped.h"
 #include "record/number_text.h"
+#include "throughput/cluster_kinds.h"
 #include "throughput/sweep_text.h"
 
 namespace outpace::throughput {
@@ -36,7 +37,7 @@ std::string in_words(const PlanRow& row) {
   if (row.shards > 0) {
     words += fmt::format(" and {} shard{}", row.shards, row.shards == 1 ? "" : "s");
   }
-  return words;
+  return words + steps_in_words(row.local_steps);
 }
 
 // "1,234 examples/s", or what they are worth.
@@ -57,6 +58,17 @@ std::string nearly_in_words(const FoundPlan& found) {
                                     100.0 * found.nearly->value() / found.best.front().value(),
                                     found.nearly->cost)
                       : "";
+}
+
+// " With 10 local steps it has 97 % of that."
+std::string fewer_steps_in_words(const FoundPlan& found) {
+  if (!found.fewer_steps) {
+    return "";
+  }
+  const std::uint32_t steps = found.fewer_steps->local_steps;
+  return fmt::format(" With {} it has {:.0f} % of that: fewer learn more from an example.",
+                     steps == 1 ? "1 local step" : fmt::format("{} local steps", steps),
+                     100.0 * found.fewer_steps->value() / found.best.front().value());
 }
 
 // "64 configurations", "32 configurations that train has".
@@ -116,6 +128,7 @@ std::string recommendation(const job::PlanJob& job, const FoundPlan& found) {
   if (!first.can_run()) {
     words += " train has no shards yet, so it cannot be run.";
   }
+  words += fewer_steps_in_words(found);
   if (job.objective != job::Objective::kCost) {
     words += nearly_in_words(found);
   }
@@ -142,6 +155,10 @@ bool shows_topology(const std::vector<PlanRow>& rows) {
   });
 }
 
+bool shows_steps(const std::vector<PlanRow>& rows) {
+  return std::ranges::any_of(rows, [](const PlanRow& row) { return row.local_steps > 0; });
+}
+
 bool shows_shards(const std::vector<PlanRow>& rows) {
   return std::ranges::any_of(rows, [](const PlanRow& row) { return row.shards > 1; });
 }
@@ -154,6 +171,7 @@ std::string policy_or_topology(const PlanRow& row) {
 std::string rows_of_plan(const job::PlanJob& job, const FoundPlan& found) {
   const bool topology = shows_topology(found.best);
   const bool shards = shows_shards(found.best);
+  const bool steps = shows_steps(found.best);
   std::vector<TextTable::Column> columns{{"policy", TextTable::Align::kLeft}};
   const auto add = [&columns](bool shown, const char* header) {
     if (shown) {
@@ -163,6 +181,7 @@ std::string rows_of_plan(const job::PlanJob& job, const FoundPlan& found) {
   add(topology, "topology");
   add(true, "workers");
   add(shards, "shards");
+  add(steps, "local steps");
   add(true, "examples/s");
   add(true, "interval");
   add(counts_worth(job), "worth");
@@ -180,6 +199,9 @@ std::string rows_of_plan(const job::PlanJob& job, const FoundPlan& found) {
     if (shards) {
       cells.push_back(row.shards > 0 ? std::to_string(row.shards) + (row.can_run() ? "" : "*")
                                      : "-");
+    }
+    if (steps) {
+      cells.push_back(row.local_steps > 0 ? std::to_string(row.local_steps) : "-");
     }
     cells.push_back(record::rate(row.examples_per_second));
     cells.push_back(interval_of(row));
@@ -252,6 +274,9 @@ nlohmann::ordered_json plan_row_json(const PlanRow& row) {
           {"workers", row.workers},
           {"shards",
            row.shards > 0 ? nlohmann::ordered_json(row.shards) : nlohmann::ordered_json(nullptr)},
+          {"local_steps",
+           row.local_steps > 0 ? nlohmann::ordered_json(row.local_steps)
+                               : nlohmann::ordered_json(nullptr)},
           {"can_run", row.can_run()},
           {"examples_per_second", row.examples_per_second},
           {"low", value_or_null(row.low)},
@@ -288,6 +313,8 @@ std::string plan_json(const job::PlanJob& job, const FoundPlan& found) {
       {"recommended", reached ? first : nlohmann::ordered_json(nullptr)},
       {"closest", reached ? nlohmann::ordered_json(nullptr) : first},
       {"nearly", found.nearly ? plan_row_json(*found.nearly) : nlohmann::ordered_json(nullptr)},
+      {"fewer_steps",
+       found.fewer_steps ? plan_row_json(*found.fewer_steps) : nlohmann::ordered_json(nullptr)},
       {"plan", std::move(rows)},
       {"why", recommendation(job, found)},
       {"left_out", found.left_out}};

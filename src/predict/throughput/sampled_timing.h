@@ -34,6 +34,8 @@ struct SampledTimingOptions {
   std::vector<worker::Pace> paces;  // By worker.
   std::vector<double> factors;      // By worker; at least 1.
   std::uint32_t cores = 0;          // Shared by all workers for computing; 0: one each.
+  // Mini-batches of a phase of local steps, which has its messages once; 0: each is pushed.
+  std::uint32_t local_steps = 0;
   std::vector<double> begins;  // Starting times by worker, in seconds; empty: all start at once.
 };
 

@@ -15,7 +15,8 @@ namespace outpace::throughput {
 namespace {
 
 constexpr const char* kNotByCoarse =
-    "the coarse model does not know a policy that changes in the run; use --models fine";
+    "the coarse model does not know a policy that changes in the run, nor the parts that workers "
+    "hand in of their local steps; use --models fine";
 
 bool is_possible(const ClusterKind& kind, std::uint32_t workers, Sweep& sweep) {
   if (const auto why = too_few_workers(kind, workers)) {
@@ -43,7 +44,8 @@ class Sweeper {
         models_(job.models),
         kinds_(cluster_kinds(topologies_of(job.topologies),
                              job::policies_in_force(job.policies),
-                             job.shards.counts)) {}
+                             job.shards.counts,
+                             steps_of(job.cluster))) {}
 
   void predict(std::uint32_t count, Sweep& sweep) const {
     const ModelledWorkers workers = model_.workers(count);
@@ -54,7 +56,7 @@ class Sweeper {
         if (kind.topology == Topology::kGossip) {
           sweep.caveat = model_.caveat_of_gossip();
         }
-        answer(kind, workers, sweep);
+        answer(kind, model_.stepping(workers, kind.local_steps), sweep);
       }
     }
   }
@@ -78,6 +80,7 @@ class Sweeper {
                                    kind.policy,
                                    kind.topology,
                                    kind.shards,
+                                   kind.local_steps,
                                    found.rate,
                                    bottleneck});
     }
@@ -111,10 +114,11 @@ std::string trace_of_operations(const MeasuredProfile& profile,
                                 const job::ReadFile& read_file) {
   const ClusterModel model(profile, job.cluster, read_file);
   const std::uint32_t count = job::workers_in_force(job).front();
-  const ClusterKind kind =
-      cluster_kinds(
-          topologies_of(job.topologies), job::policies_in_force(job.policies), job.shards.counts)
-          .front();
+  const ClusterKind kind = cluster_kinds(topologies_of(job.topologies),
+                                         job::policies_in_force(job.policies),
+                                         job.shards.counts,
+                                         steps_of(job.cluster))
+                               .front();
   const std::string title = fmt::format("{} with {} workers", name_of_kind(kind), count);
   OperationsTrace trace(kind.topology, whole_transfers(profile).layers);
   model.perform(kind, model.workers(count), [&trace](const sim::Operation& operation) {
@@ -128,7 +132,7 @@ std::string kind_name(const ClusterPrediction& one) {
   if (one.shards > 1) {
     words += fmt::format(", {} shards", one.shards);
   }
-  return words;
+  return words + steps_in_words(one.local_steps);
 }
 
 std::vector<std::vector<const ClusterPrediction*>> by_kind_and_model(

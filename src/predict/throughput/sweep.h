@@ -24,6 +24,7 @@ struct ClusterPrediction {
   std::string policy;  // Empty without a server.
   Topology topology;
   std::uint32_t shards;
+  std::uint32_t local_steps;  // 0: each mini-batch is pushed.
   Rate rate;
   Bottleneck bottleneck;
 };
@@ -54,7 +55,7 @@ struct Sweep {
                                               const job::PredictJob& job,
                                               const job::ReadFile& read_file);
 
-// The policy, or without a server the topology; and the shards: "async, 4 shards".
+// The policy, or without a server the topology; the shards and the local steps: "async, 4 shards".
 [[nodiscard]] std::string kind_name(const ClusterPrediction& one);
 // The predictions of each kind and model, by number of workers.
 [[nodiscard]] std::vector<std::vector<const ClusterPrediction*>> by_kind_and_model(

@@ -29,6 +29,8 @@ std::string sweep_json(const Sweep& sweep) {
     }
     row["topology"] = name(one.topology);
     row["shards"] = one.shards;
+    row["local_steps"] = one.local_steps > 0 ? nlohmann::ordered_json(one.local_steps)
+                                             : nlohmann::ordered_json(nullptr);
     row["can_run"] = one.shards <= 1;
     row["examples_per_second"] = one.rate.examples_per_second;
     row["low"] = one.rate.low;
