@@ -97,6 +97,30 @@ class Steps(LocalJob):
         self.assertLess(found["final_loss"], 0.7)
 
 
+class Kept(LocalJob):
+    WORDS = ("--optimizer", "adamw", "--epochs", 60, "--pause", 0.03, "--die-at", 40)
+
+    def said(self, *options):
+        self.job(*self.WORDS, options=("--local-steps", 4, "--restart-workers", *options))
+        self.examples_once()
+        return (self.run / "logs" / "worker-1.log").read_text()
+
+    def test_a_worker_that_is_started_again_goes_on_with_its_state(self):
+        self.assertRegex(self.said("--keep-worker-state"),
+                         "joins at update [0-9]+: its local steps go on with the state that it had at "
+                         "update [0-9]+\n")
+        self.assertEqual((self.run / "workers" / "worker-1.pt").stat().st_mode & 0o777, 0o600)
+
+    def test_and_without_it_says_that_it_begins_anew(self):
+        self.assertIn("the optimizer of its local steps begins anew", self.said())
+        self.assertFalse((self.run / "workers").exists())
+
+    def test_it_takes_local_steps(self):
+        run = self.start("run", "--keep-worker-state", "--", PYTHON, "-c", "pass")
+        self.assertEqual(run.wait(), 2)
+        self.assertIn("--keep-worker-state without --local-steps", run.err)
+
+
 class Kinds(LocalJob):
     def test_narrow_types_frozen_layers_and_running_statistics(self):
         for kind in ("bf16", "lora", "normalised"):

@@ -5,6 +5,8 @@ Prints JSON: {"batch": indices, "version": ...} for each step.
 
 import argparse
 import json
+import os
+import signal
 import sys
 import time
 
@@ -121,6 +123,8 @@ def train(args):
         net, optimizer = job.wrap(net, op.LAMB(net.parameters()))
     net, optimizer = job.wrap(net, optimizer, local_steps=args.local_steps,
                               examples=2048 if args.own_data else None)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _epoch: 1.0)
+    job.keep(schedule)
     if args.misuse == "loader":
         optimizer.step()
     if args.misuse == "sampler":
@@ -143,12 +147,16 @@ def train(args):
                 time.sleep(args.pause)
             optimizer.step()
             steps += 1
+            if steps == args.die_at and job.rank == 1 and not os.path.exists("died"):
+                open("died", "w").close()
+                os.kill(os.getpid(), signal.SIGKILL)
             if args.misuse and steps == 1:
                 loss = misuse(args, net, optimizer, loss)
             if args.nan_at and steps == args.nan_at and job.rank == 0:
                 misuse(argparse.Namespace(misuse="nan"), net, optimizer, loss)
             if job.over or args.leave_after == steps:
                 break
+        schedule.step()
         job.evaluate(lambda: measure(net, args))
         if args.leave_after == steps:
             break
@@ -171,13 +179,14 @@ def main():
     options.add_argument("--leave-after", type=int, default=-1, help="steps")
     options.add_argument("--nan-at", type=int, default=0, help="step")
     options.add_argument("--misuse", default="")
+    options.add_argument("--die-at", type=int, default=0, help="step of rank 1's first process")
     options.add_argument("--twin", help="mini-batches, as JSON")
     options.add_argument("--weights", help="a run's")
     for flag in ("bf16", "lora", "normalised", "own-data", "told", "other-base"):
         options.add_argument(f"--{flag}", action="store_true")
     args = options.parse_args()
     if args.other_base:
-        args.other_base = __import__("os").environ.get("OUTPACE_WORKER") == "1"
+        args.other_base = os.environ.get("OUTPACE_WORKER") == "1"
     twin(args) if args.twin else train(args)
 
 

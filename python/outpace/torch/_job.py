@@ -203,6 +203,23 @@ class Job(abc.ABC):
         False, as without: go on with the next mini-batch.
         """
 
+    def keep(self, *things: Any) -> None:
+        """With local steps and `outpace run --keep-worker-state`: what a process of this worker that is
+        started again goes on with, beside its optimizers and random generators, such as a schedule
+        or a GradScaler. Each has state_dict() and load_state_dict(). Call it after wrap(), before
+        the first mini-batch. Raises OutpaceError for anything else.
+        """
+        for one in things:
+            if not (hasattr(one, "state_dict") and hasattr(one, "load_state_dict")):
+                raise OutpaceError(f"keep: {type(one).__name__} has no state_dict(); it takes a "
+                                   "schedule, a GradScaler or another thing that has")
+        if self._has_begun():
+            raise OutpaceError("keep: the job has begun; call it before the first mini-batch")
+        self._keep(things)
+
+    def _keep(self, things: Sequence[Any]) -> None:
+        """keep(), for this kind of process."""
+
     def skip(self) -> None:
         """Leaves the current mini-batch, which cannot be computed.
 

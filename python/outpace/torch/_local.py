@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 import torch
 
 from outpace._error import OutpaceError
+from outpace.torch._kept import KeptState
 from outpace.torch._named import Named
 from outpace.torch._optimizers import count_step, refuse_group, refuse_servers_own, replace_step
 from outpace.torch._several import Member, Optimizers, optimizers_of
@@ -76,6 +77,8 @@ class LocalSteps(Steps):
         self._optimizer = optimizer
         self._weights = Weights(named.parameters)
         self._members = [Member(one) for one in optimizers_of(optimizer)]
+        self._kept = KeptState.of_environment(job.worker.rank)
+        self._also_kept: List[Any] = []
         self._begin_own: Optional[Callable[[], None]] = None  # Joins, for data of the script's own.
         self._has_own = False
         self._lease: Optional[Minibatch] = None
@@ -105,6 +108,7 @@ class LocalSteps(Steps):
 
         replace_step(optimizer, step)
         optimizer.add_param_group = refuse_group  # type: ignore[method-assign]
+        count_step(optimizer)  # A worker that comes late makes none in the epochs that are over.
 
     def take_data_of_script(self, networks: Sequence[torch.nn.Module],
                             begin: Callable[[], None]) -> None:
@@ -161,10 +165,22 @@ class LocalSteps(Steps):
         self.named.buffers.remember(minibatch.address + 4 * self._weights.numbers)
 
     def say_first(self, minibatch: Minibatch, examples: Optional[int], alone: Optional[int]) -> None:
-        if minibatch.version > 0 and any(_remembers(one.optimizer) for one in self._members):
+        if minibatch.version == 0:
+            return
+        kept = self._kept.read(self._states()) if self._kept is not None else None
+        if kept is not None:
+            print(f"outpace: worker {self._worker.rank} joins at update {minibatch.version}: its local "
+                  f"steps go on with the state that it had at update {kept}", file=sys.stderr)
+        elif any(_remembers(one.optimizer) for one in self._members):
             print(f"outpace: worker {self._worker.rank} joins at update {minibatch.version}: the "
                   "optimizer of its local steps begins anew, with nothing of earlier steps",
                   file=sys.stderr)
+
+    def keep(self, things: Sequence[Any]) -> None:
+        self._also_kept.extend(things)
+
+    def _states(self) -> List[Any]:
+        return [*(one.optimizer for one in self._members), *self._also_kept]
 
     def pending(self) -> Optional[Part]:  # type: ignore[override]
         if self._stepped:
@@ -290,6 +306,8 @@ class LocalSteps(Steps):
         verdict = self._job.verdict = self._worker.push_steps(self._mean_loss())
         if verdict.outcome is Outcome.REFUSED:
             self._begin_anew(verdict.why)
+        elif self._kept is not None:
+            self._kept.write(self._lease.version, self._states())
 
     def _mean_loss(self) -> Optional[float]:
         """By job.backward() alone; PyTorch's own says none."""

@@ -5,7 +5,7 @@ of which the server hears together (_local.py).
 """
 
 import abc
-from typing import Any, Callable, Dict, Optional, Protocol
+from typing import Any, Callable, Dict, Optional, Protocol, Sequence
 
 import torch
 
@@ -91,6 +91,9 @@ class Steps(abc.ABC):
     @abc.abstractmethod
     def drop(self, minibatch: Minibatch, tell: Callable[[], None]) -> None:
         """The script does not compute it; `tell` tells the server why."""
+
+    def keep(self, things: Sequence[Any]) -> None:
+        """As Job.keep(); the server has what its own steps need."""
 
     @abc.abstractmethod
     def leave(self) -> None:

@@ -4,7 +4,7 @@ import atexit
 import contextlib
 import itertools
 import sys
-from typing import Any, Callable, Dict, Iterator, Optional, Sized, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Sized, Union
 
 import torch
 
@@ -157,6 +157,11 @@ class WorkerJob(Job):
         if self._steps is None:
             raise OutpaceError("backward: job.wrap(net, optimizer) comes first")
         return self._steps.backward(loss, examples, value, parts, **options)
+
+    def _keep(self, things: Sequence[Any]) -> None:
+        self._wrapped()
+        assert self._steps is not None
+        self._steps.keep(things)
 
     def skip(self) -> None:
         self._let_go()

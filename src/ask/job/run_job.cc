@@ -23,6 +23,10 @@ void declare(OptionList& options, RunJob& job) {
       .default_words("1, or OMP_NUM_THREADS if it is set");
   declare(options, job.delays);
   declare_children(options, job.worker_prefix, job.restart_workers);
+  options.add("keep-worker-state",
+              job.keep_worker_state,
+              "With --local-steps: a worker that is started again goes on with its optimizer's "
+              "state, which the run's directory keeps in workers/");
   declare_launch(options, job.token_file, job.rejoin_for, job.launcher);
 }
 
@@ -33,6 +37,11 @@ void check(const RunJob& job, const ReadFile& read_file) {
                       std::to_string(*job.training.local_steps) +
                       ": the script's own optimizer makes these steps; remove it, or set "
                       "--outer-optimizer, the server's");
+  }
+  if (job.keep_worker_state && !job.training.local_steps) {
+    throw usage_error(
+        "run: --keep-worker-state without --local-steps: the server has the state of the steps "
+        "that it makes; remove it, or add --local-steps");
   }
   (void)paces_of(job.delays, job.training.workers, read_file);
 }

@@ -36,7 +36,8 @@ struct RunJob {
   Delays delays;
   std::string worker_prefix;
   bool restart_workers = false;
-  std::string token_file;  // For processes that a launcher starts.
+  bool keep_worker_state = false;  // With local steps, in the run's directory.
+  std::string token_file;          // For processes that a launcher starts.
   Duration rejoin_for = Reaching{}.rejoin_for;
   std::string launcher = launch::kAnyLauncher;
   // For `outpace profile`: the file in which workers note their passes (live/pass_log.h), and no

@@ -154,6 +154,9 @@ std::vector<live::ChildSpec> children_of(const job::RunJob& job,
     child.prefix = prefix_words(job.worker_prefix, worker);
     child.restarts_max = job.restart_workers ? kWorkerRestartsMax : 0;
     child.variables = variables(worker);
+    set(child.variables,
+        "OUTPACE_KEEP_STATE",
+        job.keep_worker_state ? std::filesystem::path(files.logs).parent_path() / "workers" : "");
     children.push_back(std::move(child));
   }
   if (!job.passes.empty()) {
@@ -203,6 +206,11 @@ RunEnd run_script(const job::RunJob& job,
 
 void become_worker(const job::RunJob& job, const launch::TrainPart& part) {
   check_command(job);
+  if (job.keep_worker_state) {
+    throw usage_error(
+        "run: --keep-worker-state under a launcher: the run's directory may be on another machine; "
+        "set OUTPACE_KEEP_STATE to a folder of this one");
+  }
   // The first process makes it.
   (void)live::await_token_file(job.token_file, job.membership.patience_to_begin());
   Words variables = variables_of(job,
