@@ -64,6 +64,8 @@ class Steps(LocalJob):
                         if "version" in line]
             self.assertEqual(sorted(versions), versions)
         self.assertIsNone(found["training_loss"])  # loss.backward() tells nobody.
+        self.assertEqual((found["local_steps"], found["outer_optimizer"], found["optimizer"], found["lr"]),
+                         (4, "nesterov:mu=0.9,lr=0.7", "the script's", None))
         self.assertLess(found["final_loss"], 0.7)
 
     def test_backward_of_the_job_tells_the_loss(self):

@@ -275,6 +275,10 @@ OuterOptimizer parse_outer(const Spec& spec) {
   return outer;
 }
 
+std::string outer_optimizer_in_force(const Training& training) {
+  return training.outer_optimizer ? training.outer_optimizer->text : kOuterByDefault;
+}
+
 std::optional<policy::BalanceOptions> balance_in_force(const Training& training) {
   if (!training.balance) {
     if (training.balance_most) {
@@ -318,8 +322,7 @@ void check_local_steps(const Training& training) {
 // The workers' own steps take the user's optimizer, rate, schedule and decay; the server's take the
 // outer optimizer.
 void move_steps_to_workers(const Training& training, Resolved& resolved) {
-  const OuterOptimizer outer =
-      parse_outer(training.outer_optimizer.value_or(Spec::parse(kOuterByDefault)));
+  const OuterOptimizer outer = parse_outer(Spec::parse(outer_optimizer_in_force(training)));
   (void)update::make_optimizer(training.optimizer, 1);
   resolved.coordinator.local_steps = server::LocalSteps{.most = *training.local_steps,
                                                         .optimizer = training.optimizer.text,

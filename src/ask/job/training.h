@@ -113,6 +113,8 @@ struct OuterOptimizer {
 // "nesterov:mu=0.9,lr=0.7" and such: an optimizer with its learning rate among its options. Throws
 // a usage error.
 [[nodiscard]] OuterOptimizer parse_outer(const Spec& spec);
+// As the user wrote it, or the default.
+[[nodiscard]] std::string outer_optimizer_in_force(const Training& training);
 
 // Whether and how mini-batches are balanced. Throws a usage error that names the option.
 [[nodiscard]] std::optional<policy::BalanceOptions> balance_in_force(const Training& training);

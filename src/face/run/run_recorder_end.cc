@@ -1,6 +1,7 @@
 // The end of a run: its weights, its summary, its page.
 // Tested by test/program/result_test.py (class Server).
 
+#include <cmath>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -90,8 +91,16 @@ RunEnd RunRecorder::finish(const live::RunResult& result, std::optional<double> 
                           .died = deaths_.all(),
                           .why_ended = result.why,
                           .processors = processors_.use()};
+  if (job_.training.local_steps) {
+    summary.local_steps = job_.training.local_steps;
+    summary.outer_optimizer = job::outer_optimizer_in_force(job_.training);
+  }
   if (const auto balance = job::balance_in_force(job_.training)) {
     summary.balance_most = balance->most;
+  }
+  if (job_.training.local_steps && job_.training.optimizer.text == job::kScriptOptimizer) {
+    summary.optimizer = "the script's";
+    summary.lr = NAN;
   }
   if (server::brings_optimizer(result.script)) {
     summary.optimizer = server::optimizer_in_words(result.script);

@@ -37,6 +37,10 @@ record::Summary summary_of(const job::SimulateJob& job,
                           .evaluations = result.evaluations,
                           .target = job.training.target_accuracy,
                           .why_ended = result.why};
+  if (job.training.local_steps) {
+    summary.local_steps = job.training.local_steps;
+    summary.outer_optimizer = job::outer_optimizer_in_force(job.training);
+  }
   if (const auto balance = job::balance_in_force(job.training)) {
     summary.balance_most = balance->most;
   }

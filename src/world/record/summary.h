@@ -27,6 +27,8 @@ struct Summary {
   std::string staleness;
   std::string optimizer;
   double lr = 0.0;
+  std::optional<std::uint32_t> local_steps = std::nullopt;  // By that optimizer; nothing: none.
+  std::string outer_optimizer{};                            // The server's, with local steps.
   std::string filter = "none";
   std::string network;
   std::string data;

@@ -196,13 +196,17 @@ std::string headline(const Summary& summary) {
   const double per_second =
       seconds > 0 ? static_cast<double>(counts.examples_applied) / seconds : 0.0;
   std::string text;
-  text += fmt::format("{}{} on {} {}: {} updates in {}\n",
-                      summary.policy,
-                      summary.balance_most ? ", balanced," : "",
-                      summary.workers,
-                      summary.workers == 1 ? "worker" : "workers",
-                      grouped(counts.updates),
-                      elapsed(seconds));
+  text += fmt::format(
+      "{}{} on {} {}{}: {} updates in {}\n",
+      summary.policy,
+      summary.balance_most ? ", balanced," : "",
+      summary.workers,
+      summary.workers == 1 ? "worker" : "workers",
+      summary.local_steps
+          ? fmt::format(", {} local steps", grouped(std::uint64_t{*summary.local_steps}))
+          : "",
+      grouped(counts.updates),
+      elapsed(seconds));
   text += fmt::format("  {}\n", accuracy_text(summary));
   text += fmt::format("  {} examples/s, {} in all (what was dropped is not counted)\n",
                       record::rate(per_second),

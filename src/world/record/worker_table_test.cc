@@ -121,6 +121,10 @@ TEST(WorkerTable, SaysThatMiniBatchesAreBalanced) {
   summary.workers = 2;
   summary.balance_most = 4.0;
   EXPECT_EQ(lines_of(headline(summary)).front(), "sync, balanced, on 2 workers: 0 updates in 0.0s");
+  summary.balance_most.reset();
+  summary.local_steps = 50;
+  EXPECT_EQ(lines_of(headline(summary)).front(),
+            "sync on 2 workers, 50 local steps: 0 updates in 0.0s");
 }
 
 TEST(WorkerTable, TellsARunInWhichNothingHappened) {
