@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <variant>
 
 #include "base/check.h"
 #include "base/overloaded.h"
+#include "base/rng.h"
 #include "peer/coupled.h"
 #include "peer/elastic.h"
 #include "peer/pull.h"
@@ -48,6 +50,39 @@ std::string to_words(How how) {
   }
   CHECK(false);
 }
+
+class Noted final : public Conversation {
+ public:
+  Noted(std::unique_ptr<Conversation> conversation, Journal journal)
+      : conversation_(std::move(conversation)), journal_(std::move(journal)) {}
+
+  [[nodiscard]] Say opening() const override { return conversation_->opening(); }
+  [[nodiscard]] bool seeks() const override { return conversation_->seeks(); }
+  [[nodiscard]] Actions begin(const Meeting& meeting, const Draw& draw) override {
+    const auto by = meeting.invited_by;
+    return note(by ? "meet:by=" + std::to_string(*by) : "meet",
+                conversation_->begin(meeting, draw));
+  }
+  [[nodiscard]] Actions knock(const Message& opening) override {
+    return note(
+        "knock:from=" + std::to_string(opening.from) + (opening.invited ? ",invited=1" : ""),
+        conversation_->knock(opening));
+  }
+  [[nodiscard]] Actions came(const Message& message) override {
+    return note("came:from=" + std::to_string(message.from) +
+                    ",says=" + std::string(peer::to_words(message.what)),
+                conversation_->came(message));
+  }
+
+ private:
+  [[nodiscard]] Actions note(const std::string& event, Actions actions) const {
+    journal_(event, all_in_words(actions));
+    return actions;
+  }
+
+  const std::unique_ptr<Conversation> conversation_;
+  const Journal journal_;
+};
 
 }  // namespace
 
@@ -113,6 +148,27 @@ std::unique_ptr<Conversation> make_conversation(Averaging averaging, std::uint32
       return std::make_unique<Elastic>(rank);
   }
   CHECK(false);
+}
+
+std::unique_ptr<Conversation> noted(std::unique_ptr<Conversation> conversation,
+                                    const Place& place,
+                                    Journal journal) {
+  if (!journal) {
+    return conversation;
+  }
+  journal("group:generation=" + std::to_string(place.generation) +
+              ",size=" + std::to_string(place.size) + ",rank=" + std::to_string(place.rank),
+          "");
+  return std::make_unique<Noted>(std::move(conversation), std::move(journal));
+}
+
+worker::Neighbours neighbours_in(const Place& place,
+                                 Averaging averaging,
+                                 worker::Graph graph,
+                                 std::uint64_t seed) {
+  return {place.rank,
+          worker::neighbours_of(place.rank, place.size, graph, both_move(averaging)),
+          mix(seed) + place.generation};
 }
 
 }  // namespace outpace::peer

@@ -27,6 +27,8 @@
 #include <vector>
 
 #include "peer/averaging.h"
+#include "peer/journal.h"
+#include "worker/neighbour.h"
 
 namespace outpace::peer {
 
@@ -130,5 +132,22 @@ class Conversation {
 // `rank`: of this worker in its group.
 [[nodiscard]] std::unique_ptr<Conversation> make_conversation(Averaging averaging,
                                                               std::uint32_t rank);
+
+// A worker's place in a group.
+struct Place {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 0;  // The group's.
+  std::uint32_t generation = 0;
+};
+// The same conversation, which writes a journal; null: it does not.
+[[nodiscard]] std::unique_ptr<Conversation> noted(std::unique_ptr<Conversation> conversation,
+                                                  const Place& place,
+                                                  Journal journal);
+
+// What `draw` draws from, in this place. `seed`: the run's. REQUIRES: a group of two at least.
+[[nodiscard]] worker::Neighbours neighbours_in(const Place& place,
+                                               Averaging averaging,
+                                               worker::Graph graph,
+                                               std::uint64_t seed);
 
 }  // namespace outpace::peer

@@ -4,16 +4,41 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 
 namespace outpace::peer {
 
 Formation::Order Formation::begin(std::set<WorkerId> workers) {
   CHECK(!workers.empty() && generation_ == 0);
   workers_ = std::move(workers);
-  return ask();
+  Order order = ask();
+  if (journal_) {
+    journal_("begin:workers=" + in_words(workers_), to_words(order));
+  }
+  return order;
 }
 
 std::optional<Formation::Order> Formation::lost(WorkerId worker) {
+  std::optional<Order> order = without(worker);
+  if (journal_) {
+    journal_("lost:worker=" + std::to_string(index(worker)), to_words(order));
+  }
+  return order;
+}
+
+std::optional<Formation::Order> Formation::stands(WorkerId worker,
+                                                  const protocol::Standing& standing) {
+  std::optional<Order> order = hear(worker, standing);
+  if (journal_) {
+    journal_("stands:worker=" + std::to_string(index(worker)) +
+                 ",generation=" + std::to_string(standing.generation) +
+                 ",version=" + std::to_string(count(standing.version)),
+             to_words(order));
+  }
+  return order;
+}
+
+std::optional<Formation::Order> Formation::without(WorkerId worker) {
   if (workers_.erase(worker) == 0 || workers_.empty()) {
     return std::nullopt;
   }
@@ -22,8 +47,8 @@ std::optional<Formation::Order> Formation::lost(WorkerId worker) {
   return ask();
 }
 
-std::optional<Formation::Order> Formation::stands(WorkerId worker,
-                                                  const protocol::Standing& standing) {
+std::optional<Formation::Order> Formation::hear(WorkerId worker,
+                                                const protocol::Standing& standing) {
   if (!workers_.contains(worker) || standing.generation != generation_ || generation_ == 0) {
     return std::nullopt;
   }
@@ -61,6 +86,28 @@ std::optional<Formation::Order> Formation::form_when_all_stand() {
   formed_ = true;
   version_ = group.version;
   return group;
+}
+
+std::string to_words(const std::optional<Formation::Order>& order) {
+  if (!order) {
+    return "nothing";
+  }
+  return std::visit(
+      Overloaded{[](const protocol::Regroup& regroup) {
+                   return "all leave their group, and say where they stand: generation " +
+                          std::to_string(regroup.generation);
+                 },
+                 [](const protocol::Group& group) {
+                   return "group " + std::to_string(group.generation) + " of " +
+                          in_words(group.members, ",") + " at version " +
+                          std::to_string(count(group.version)) +
+                          (group.behind.empty()
+                               ? ""
+                               : "; " + std::to_string(index(group.ahead)) + " hands it to " +
+                                     in_words(group.behind, ","));
+                 },
+                 [](const Formation::GiveUp& /*no group*/) { return std::string("gives up"); }},
+      *order);
 }
 
 }  // namespace outpace::peer

@@ -12,10 +12,13 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/ids.h"
+#include "peer/journal.h"
 #include "protocol/messages.h"
 
 namespace outpace::peer {
@@ -30,6 +33,8 @@ class Formation {
   // Regroup and Group are for all workers that are in.
   using Order = std::variant<protocol::Regroup, protocol::Group, GiveUp>;
 
+  explicit Formation(Journal journal = {}) : journal_(std::move(journal)) {}
+
   // Asks all for the first group. REQUIRES: at least one worker; called once, before what follows.
   [[nodiscard]] Order begin(std::set<WorkerId> workers);
   // The worker died, or is silent. No order if nobody is left, or if it was not in.
@@ -43,9 +48,13 @@ class Formation {
   [[nodiscard]] bool formed() const { return formed_; }
 
  private:
+  [[nodiscard]] std::optional<Order> without(WorkerId worker);
+  [[nodiscard]] std::optional<Order> hear(WorkerId worker, const protocol::Standing& standing);
   Order ask();
   [[nodiscard]] std::optional<Order> form_when_all_stand();
 
+  // Constant after construction.
+  Journal journal_;
   // State.
   std::set<WorkerId> workers_;
   std::uint32_t generation_ = 0;
@@ -54,5 +63,8 @@ class Formation {
   Version version_{};                     // The newest group's.
   std::uint32_t breaks_ = 0;              // In a row, with nobody lost and no update.
 };
+
+// "all leave their group, and say where they stand: generation 3"; nothing: no order.
+[[nodiscard]] std::string to_words(const std::optional<Formation::Order>& order);
 
 }  // namespace outpace::peer

@@ -8,9 +8,9 @@
 
 namespace outpace::peer {
 
-Actions Gossip::join(std::uint32_t rank, const Draw& draw) {
+Actions Gossip::join(const Place& place, const Draw& draw) {
   CHECK(!in_group());
-  conversation_ = make_conversation(averaging_, rank);
+  conversation_ = noted(make_conversation(averaging_, place.rank), place, journal_);
   turns_.connected();
   return go_on({}, draw);
 }
@@ -21,9 +21,7 @@ void Gossip::leave() {
 }
 
 Actions Gossip::begin_gradient(const Draw& draw) {
-  if (begins_averaging(gradients_++, average_every_)) {
-    turns_.want();
-  }
+  turns_.begin_gradient();
   return in_group() ? go_on({}, draw) : Actions{};
 }
 

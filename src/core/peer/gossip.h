@@ -7,6 +7,7 @@
 //   begin_gradient()  it begins to compute one
 //   knock(), came()   as of a conversation; the driver keeps what comes before join()
 //   waits()           whether a gradient that is ready waits for its averaging
+//   apply()           it does not, and is applied
 //   leave()           the group is over; then join() again
 //   end()             it wants no further meeting, and still answers
 //
@@ -16,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "peer/averaging.h"
 #include "peer/conversation.h"
@@ -26,23 +28,26 @@ namespace outpace::peer {
 class Gossip {
  public:
   // REQUIRES: average_every >= 1.
-  Gossip(Averaging averaging, std::uint32_t average_every)
-      : averaging_(averaging), average_every_(average_every) {}
+  Gossip(Averaging averaging, std::uint32_t average_every, Journal journal = {})
+      : averaging_(averaging),
+        journal_(std::move(journal)),
+        turns_(averaging, average_every, journal_) {}
 
-  [[nodiscard]] Actions join(std::uint32_t rank, const Draw& draw);
+  [[nodiscard]] Actions join(const Place& place, const Draw& draw);
   void leave();
   [[nodiscard]] Actions begin_gradient(const Draw& draw);
   [[nodiscard]] Actions knock(const Message& opening, const Draw& draw);
   [[nodiscard]] Actions came(const Message& message, const Draw& draw);
+  void apply() { turns_.apply(); }
   void end() { turns_.end(); }
 
-  [[nodiscard]] bool waits() const { return waits_for_averaging(averaging_) && turns_.wanted(); }
+  [[nodiscard]] bool waits() const { return turns_.waits(); }
   [[nodiscard]] bool quiet() const { return turns_.quiet(); }
   [[nodiscard]] bool in_group() const { return conversation_ != nullptr; }
   // REQUIRES: in_group().
   [[nodiscard]] Say opening() const { return conversation_->opening(); }
   // Gradients that were begun, and meetings of its own that are over.
-  [[nodiscard]] std::uint64_t gradients() const { return gradients_; }
+  [[nodiscard]] std::uint64_t gradients() const { return turns_.gradients(); }
   [[nodiscard]] std::uint64_t meetings() const { return turns_.meetings(); }
 
  private:
@@ -52,11 +57,10 @@ class Gossip {
 
   // Constant after construction.
   const Averaging averaging_;
-  const std::uint32_t average_every_;
+  const Journal journal_;
   // State.
   Turns turns_;
   std::unique_ptr<Conversation> conversation_;  // Null: in no group.
-  std::uint64_t gradients_ = 0;
 };
 
 }  // namespace outpace::peer

@@ -13,16 +13,16 @@ TEST(PeerGossip, AWantedMeetingBeginsWithTheNextGroup) {
   Gossip worker(Averaging::kCoupled, 1);
   EXPECT_EQ(worker.begin_gradient(draw_one), Actions{});
   EXPECT_TRUE(worker.waits());
-  EXPECT_EQ(worker.join(0, draw_one).size(), 3U);
+  EXPECT_EQ(worker.join({.rank = 0}, draw_one).size(), 3U);
   worker.leave();
   EXPECT_TRUE(worker.quiet());
-  EXPECT_EQ(worker.join(0, draw_one).size(), 3U);
+  EXPECT_EQ(worker.join({.rank = 0}, draw_one).size(), 3U);
   EXPECT_EQ(worker.meetings(), 0U);
 }
 
 TEST(PeerGossip, AnInvitationWaitsForTheMeetingThatIsOpen) {
   Gossip worker(Averaging::kCoupled, 1);
-  (void)worker.join(0, draw_one);
+  (void)worker.join({.rank = 0}, draw_one);
   (void)worker.begin_gradient(draw_one);
   EXPECT_EQ(worker.knock({3, Say::kInvite}, draw_one), (Actions{Invited{3}}));
   const Actions then = worker.came({1, Say::kAnswer}, draw_one);
@@ -34,7 +34,7 @@ TEST(PeerGossip, AnInvitationWaitsForTheMeetingThatIsOpen) {
 
 TEST(PeerGossip, OnlyEveryNthGradientAverages) {
   Gossip worker(Averaging::kPull, 2);
-  (void)worker.join(0, draw_one);
+  (void)worker.join({.rank = 0}, draw_one);
   EXPECT_FALSE(worker.begin_gradient(draw_one).empty());
   (void)worker.came({1, Say::kReply}, draw_one);
   EXPECT_TRUE(worker.begin_gradient(draw_one).empty());

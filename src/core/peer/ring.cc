@@ -1,5 +1,6 @@
 #include "peer/ring.h"
 
+#include <utility>
 #include <variant>
 
 #include "base/check.h"
@@ -7,16 +8,34 @@
 
 namespace outpace::peer {
 
-Ring::Ring(const Options& options)
+Ring::Ring(const Options& options, Journal journal)
     : options_(options),
+      journal_(std::move(journal)),
       plan_(options.batches),
       snapshot_due_(next_snapshot(0, options.evaluate_every)) {}
 
+bool Ring::can_form(const protocol::Group& group) const {
+  // A sum is complete on one worker only if all took part in it.
+  return phase_ == Phase::kOut && (count(group.version) == version_ ||
+                                   (count(group.version) == version_ + 1 && open_.has_value()));
+}
+
 Ring::Actions Ring::formed(const protocol::Group& group) {
-  CHECK(phase_ == Phase::kOut);
+  Actions actions = form(group);
+  if (journal_) {
+    const std::string behind = in_words(group.behind);
+    journal_("formed:generation=" + std::to_string(group.generation) + ",version=" +
+                 std::to_string(count(group.version)) + ",members=" + in_words(group.members) +
+                 ",ahead=" + std::to_string(index(group.ahead)) +
+                 (behind.empty() ? "" : ",behind=" + behind),
+             all_in_words(actions));
+  }
+  return actions;
+}
+
+Ring::Actions Ring::form(const protocol::Group& group) {
+  CHECK(can_form(group));
   if (count(group.version) != version_) {
-    // A sum is complete on one worker only if all took part in it.
-    CHECK(count(group.version) == version_ + 1 && open_);
     phase_ = Phase::kCatchesUp;
     members_ = group.members;
     return {CatchUp{group.ahead}};
@@ -37,17 +56,23 @@ Ring::Actions Ring::formed(const protocol::Group& group) {
 }
 
 Ring::Actions Ring::summed(bool votes) {
-  CHECK(phase_ == Phase::kCatchesUp || phase_ == Phase::kComputes);
+  CHECK(awaits_sum());
   Actions actions{apply(votes)};
   if (phase_ == Phase::kCatchesUp) {
     plan_.set_workers(members_);
   }
   actions.push_back(go_on());
+  if (journal_) {
+    journal_(votes ? "summed:votes=1" : "summed", all_in_words(actions));
+  }
   return actions;
 }
 
 void Ring::broken() {
   phase_ = Phase::kOut;
+  if (journal_) {
+    journal_("broken", "");
+  }
 }
 
 Ring::Apply Ring::apply(bool votes) {

@@ -23,6 +23,7 @@
 
 #include "base/ids.h"
 #include "peer/batch_plan.h"
+#include "peer/journal.h"
 #include "protocol/messages.h"
 
 namespace outpace::peer {
@@ -62,14 +63,19 @@ class Ring {
   using Action = std::variant<HandOn, CatchUp, Compute, Apply, Finish>;
   using Actions = std::vector<Action>;
 
-  explicit Ring(const Options& options);
+  explicit Ring(const Options& options, Journal journal = {});
 
-  // REQUIRES: this worker is a member, and in no group.
+  // REQUIRES: this worker is a member, and can_form().
   [[nodiscard]] Actions formed(const protocol::Group& group);
-  // `votes`: a worker that computed a term of this sum wants to end. REQUIRES: a sum was asked for.
+  // `votes`: a worker that computed a term of this sum wants to end. REQUIRES: awaits_sum().
   [[nodiscard]] Actions summed(bool votes);
   void broken();
 
+  // It is in no group, and has this one's version, or the update before it open.
+  [[nodiscard]] bool can_form(const protocol::Group& group) const;
+  [[nodiscard]] bool awaits_sum() const {
+    return phase_ == Phase::kCatchesUp || phase_ == Phase::kComputes;
+  }
   // Updates applied.
   [[nodiscard]] Version version() const { return Version{version_}; }
   // The workers of the present group, or of the last.
@@ -78,12 +84,14 @@ class Ring {
  private:
   enum class Phase : std::uint8_t { kOut, kCatchesUp, kComputes, kFinished };
 
+  [[nodiscard]] Actions form(const protocol::Group& group);
   [[nodiscard]] Apply apply(bool votes);
   // The next update, or the end.
   [[nodiscard]] Action go_on();
 
   // Constant after construction.
   const Options options_;
+  const Journal journal_;
   // State.
   Phase phase_ = Phase::kOut;
   BatchPlan plan_;

@@ -81,14 +81,6 @@ struct Command {
   }
 };
 
-std::string numbers(const std::vector<WorkerId>& workers) {
-  std::string text;
-  for (const WorkerId worker : workers) {
-    text += (text.empty() ? "" : ",") + std::to_string(index(worker));
-  }
-  return text;
-}
-
 class GossipScene {
  public:
   explicit GossipScene(const Command& command) {
@@ -106,7 +98,7 @@ class GossipScene {
     Gossip& worker = workers_.at(rank);
     const Draw draw = [&] { return command.count("draw"); };
     if (command.name == "joins") {
-      return text(rank, worker.join(rank, draw));
+      return text(rank, worker.join({.rank = rank}, draw));
     }
     if (command.name == "gradient") {
       return text(rank, worker.begin_gradient(draw));
@@ -192,25 +184,7 @@ class RingScene {
 };
 
 std::string to_text(const std::optional<Formation::Order>& order) {
-  if (!order) {
-    return "nothing\n";
-  }
-  return std::visit(
-      Overloaded{[](const protocol::Regroup& regroup) {
-                   return "all leave their group, and say where they stand: generation " +
-                          std::to_string(regroup.generation) + "\n";
-                 },
-                 [](const protocol::Group& group) {
-                   return "group " + std::to_string(group.generation) + " of " +
-                          numbers(group.members) + " at version " +
-                          std::to_string(count(group.version)) +
-                          (group.behind.empty() ? ""
-                                                : "; " + std::to_string(index(group.ahead)) +
-                                                      " hands it to " + numbers(group.behind)) +
-                          "\n";
-                 },
-                 [](const Formation::GiveUp& /*no group*/) { return std::string("gives up\n"); }},
-      *order);
+  return to_words(order) + "\n";
 }
 
 class HostScene {

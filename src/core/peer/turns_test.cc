@@ -10,27 +10,27 @@ TEST(Turns, AMeetingOfOnesOwnComesBeforeThoseOfOthers) {
   turns.connected();
   EXPECT_FALSE(turns.ready());
   turns.invited(3);
-  turns.want();
+  turns.begin_gradient();
   EXPECT_EQ(turns.begin().invited_by, std::nullopt);
   EXPECT_EQ(turns.begin().invited_by, 3U);
   EXPECT_FALSE(turns.ready());
   turns.over(/*own=*/false);
-  EXPECT_TRUE(turns.wanted());
+  EXPECT_TRUE(turns.waits());
   turns.over(/*own=*/true);
-  EXPECT_FALSE(turns.wanted());
+  EXPECT_FALSE(turns.waits());
   EXPECT_EQ(turns.meetings(), 1U);
 }
 
 TEST(Turns, AGroupThatBreaksEndsNoMeeting) {
   Turns turns;
   turns.connected();
-  turns.want();
+  turns.begin_gradient();
   (void)turns.begin();
   turns.invited(2);
   EXPECT_FALSE(turns.quiet());
   turns.disconnected();
   EXPECT_TRUE(turns.quiet());
-  EXPECT_TRUE(turns.wanted());
+  EXPECT_TRUE(turns.waits());
   turns.connected();
   EXPECT_EQ(turns.begin().invited_by, std::nullopt);
   EXPECT_FALSE(turns.ready());  // The invitation was to the last group.
@@ -39,7 +39,7 @@ TEST(Turns, AGroupThatBreaksEndsNoMeeting) {
 TEST(Turns, AtTheEndOnlyOthersMeetingsBegin) {
   Turns turns;
   turns.connected();
-  turns.want();
+  turns.begin_gradient();
   turns.end();
   EXPECT_FALSE(turns.ready());
   turns.invited(1);

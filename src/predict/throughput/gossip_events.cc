@@ -25,7 +25,7 @@ class GossipInEvents {
       workers_.emplace_back(averaging(), gossip.options.average_every);
     }
     for (std::uint32_t rank = 0; workers > 1 && rank < workers; ++rank) {
-      carry_out(rank, workers_[rank].peer.join(rank, draw_of(rank)));
+      carry_out(rank, workers_[rank].peer.join({.rank = rank}, draw_of(rank)));
     }
   }
 

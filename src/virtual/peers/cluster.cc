@@ -36,17 +36,28 @@ void check_faults(const std::vector<sim::Fault>& faults) {
   }
 }
 
-Cluster::Cluster(const Options& options, sim::Timing& timing, Told told)
+Cluster::Cluster(const Options& options, sim::Timing& timing, Told told, Decided decided)
     : options_(options),
       timing_(timing),
       told_(std::move(told)),
+      decided_(std::move(decided)),
       too_long_(waits_at_most(options)),
       rng_(options.seed, kPeerStream),
       wires_(options.faults, options.latency, options.seed),
       members_(options.batches.workers),
+      formation_(journal_of(std::nullopt)),
       checked_sums_(options.batches.examples) {
   CHECK(options.kind == peers::Kind::kRing || options.batches.workers >= 2);
   result_.workers.resize(members_.size());
+}
+
+peer::Journal Cluster::journal_of(std::optional<WorkerId> worker) {
+  if (!decided_) {
+    return nullptr;
+  }
+  return [this, worker](const std::string& event, const std::string& decided) {
+    decided_(now_, worker, event, decided);
+  };
 }
 
 Result Cluster::run() {
@@ -55,11 +66,15 @@ Result Cluster::run() {
     all.insert(WorkerId{worker});
     connected_.insert(worker);
     Member& member = members_[worker];
+    const peer::Journal journal = journal_of(WorkerId{worker});
+    member.membership = peer::Membership(journal);
     if (options_.kind == peers::Kind::kRing) {
-      member.ring.emplace(peer::Ring::Options{
-          .worker = WorkerId{worker}, .batches = options_.batches, .evaluate_every = 5120});
+      member.ring.emplace(peer::Ring::Options{.worker = WorkerId{worker},
+                                              .batches = options_.batches,
+                                              .evaluate_every = kEvaluateEvery},
+                          journal);
     } else {
-      member.gossip.emplace(options_.averaging, options_.average_every);
+      member.gossip.emplace(options_.averaging, options_.average_every, journal);
     }
     member.membership.out();
   }

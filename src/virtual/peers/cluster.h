@@ -31,7 +31,10 @@ namespace outpace::peers {
 class Cluster {
  public:
   // `timing` outlives this object. REQUIRES: check_faults() passes; a gossip has two workers.
-  Cluster(const Options& options, sim::Timing& timing, Told told = nullptr);
+  Cluster(const Options& options,
+          sim::Timing& timing,
+          Told told = nullptr,
+          Decided decided = nullptr);
 
   // Until the run is over. Throws invariants::Violation.
   [[nodiscard]] Result run();
@@ -53,6 +56,8 @@ class Cluster {
   void tell_all(Event event);
   void tell(std::uint32_t worker, const std::string& what) const;
   void finish();
+  // Nothing: the host's.
+  [[nodiscard]] peer::Journal journal_of(std::optional<WorkerId> worker);
 
   // ---- The host, and groups: cluster_groups.cc ----
   void stands(const Event& event);
@@ -102,6 +107,7 @@ class Cluster {
   const Options options_;
   sim::Timing& timing_;
   const Told told_;
+  const Decided decided_;
   const Duration too_long_;  // From a death until nobody may wait for the dead.
   // State.
   sim::EventQueue<Event> queue_;

@@ -53,6 +53,7 @@ void Cluster::go_on(std::uint32_t worker) {
 
 void Cluster::apply(std::uint32_t worker) {
   ++result_.workers[worker].gradients;
+  members_[worker].gossip->apply();
   to_host({.kind = Kind::kReport, .worker = worker, .number = options_.batches.batch});
   begin_gradient(worker);
 }

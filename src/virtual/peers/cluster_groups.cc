@@ -159,14 +159,12 @@ void Cluster::joined(std::uint32_t worker) {
   if (member.ring) {
     return carry_out(worker, member.ring->formed(group));
   }
-  const std::uint32_t rank = rank_of(worker);
-  member.neighbours.emplace(rank,
-                            worker::neighbours_of(rank,
-                                                  static_cast<std::uint32_t>(group.members.size()),
-                                                  options_.graph,
-                                                  peer::both_move(options_.averaging)),
-                            mix(options_.seed) + group.generation);
-  carry_out(worker, member.gossip->join(rank, draw_of(worker)));
+  const peer::Place place{.rank = rank_of(worker),
+                          .size = static_cast<std::uint32_t>(group.members.size()),
+                          .generation = group.generation};
+  member.neighbours.emplace(
+      peer::neighbours_in(place, options_.averaging, options_.graph, options_.seed));
+  carry_out(worker, member.gossip->join(place, draw_of(worker)));
   if (member.computations == 0 && !member.stopping) {
     begin_gradient(worker);
   }

@@ -1,7 +1,10 @@
 #include "peers/cluster.h"
 
+#include <map>
+
 #include <gtest/gtest.h>
 
+#include "peer/replayed.h"
 #include "peers/four_workers_test.h"
 
 namespace outpace::peers {
@@ -25,6 +28,50 @@ TEST(PeerCluster, TimeEndsARunInOrder) {
   EXPECT_EQ(run_four(options).hash, result.hash);
   options.seed = 2;
   EXPECT_NE(run_four(options).hash, result.hash);
+}
+
+// As they decide, each is told the same events a second time.
+std::size_t expect_again(const Options& options, const std::vector<std::string>& faults) {
+  const peer::Setting setting{
+      .topology = options.kind == Kind::kRing ? worker::Topology::kRing : worker::Topology::kGossip,
+      .batches = options.batches,
+      .evaluate_every = kEvaluateEvery,
+      .averaging = options.averaging,
+      .graph = options.graph,
+      .average_every = options.average_every,
+      .seed = options.seed};
+  std::map<std::optional<WorkerId>, peer::Replayed> again;
+  std::size_t decisions = 0;
+  (void)run_four(options,
+                 faults,
+                 [&](Time /*now*/,
+                     std::optional<WorkerId> worker,
+                     const std::string& event,
+                     const std::string& decided) {
+                   auto& member = again.try_emplace(worker, setting, worker).first->second;
+                   ASSERT_EQ(member.decide(event), decided) << event;
+                   ++decisions;
+                 });
+  EXPECT_EQ(again.size(), 1U + kFour);
+  return decisions;
+}
+
+TEST(PeerCluster, FromTheSameEventsTheSameIsDecided) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const std::vector<std::string> faults{"crash:worker=" + std::to_string(seed % kFour) + ",at=7s",
+                                          "pause:worker=3,at=2s,for=3s",
+                                          "lose:at=1s,for=9s,probability=0.02"};
+    Options ring = ring_of_four();
+    ring.seed = seed;
+    EXPECT_GT(expect_again(ring, faults), 300U);
+    for (const peer::Averaging averaging : kAllAveragings) {
+      Options gossip = gossip_of_four(averaging);
+      gossip.seed = seed;
+      gossip.average_every = averaging == peer::Averaging::kElastic ? 3 : 1;
+      EXPECT_GT(expect_again(gossip, faults), 1000U);
+    }
+  }
 }
 
 TEST(PeerCluster, SaysWhichFaultsThereCanBe) {

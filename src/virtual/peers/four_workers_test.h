@@ -29,13 +29,15 @@ inline Options gossip_of_four(peer::Averaging averaging) {
   options.batches.updates = 400;
   return options;
 }
-inline Result run_four(Options options, const std::vector<std::string>& faults = {}) {
+inline Result run_four(Options options,
+                       const std::vector<std::string>& faults = {},
+                       const Decided& decided = nullptr) {
   for (const std::string& fault : faults) {
     options.faults.push_back(sim::parse_fault(fault, kFour));
   }
   check_faults(options.faults);
   sim::DrawnTiming timing = timing_of("4*lognormal(mean=100ms,cv=0.5)");
-  return Cluster(options, timing).run();
+  return Cluster(options, timing, nullptr, decided).run();
 }
 
 inline constexpr std::array kAllAveragings{peer::Averaging::kCoupled,

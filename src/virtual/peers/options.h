@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/ids.h"
 #include "base/time.h"
 #include "peer/averaging.h"
 #include "peer/batch_plan.h"
@@ -15,6 +17,8 @@
 #include "worker/neighbour.h"
 
 namespace outpace::peers {
+
+inline constexpr std::uint64_t kEvaluateEvery = 5120;  // Examples of a ring.
 
 enum class Kind : std::uint8_t { kRing, kGossip };
 
@@ -36,6 +40,12 @@ struct Options {
 
 // Throws a usage error that says which faults a run without a server can have.
 void check_faults(const std::vector<sim::Fault>& faults);
+
+// What the workers, or the host, decided (peer/journal.h); may be null.
+using Decided = std::function<void(Time,
+                                   std::optional<WorkerId>,  // Nothing: the host.
+                                   const std::string& event,
+                                   const std::string& decided)>;
 
 // Told of each event and decision in words; may be null.
 using Told = std::function<void(Time, const std::string&)>;

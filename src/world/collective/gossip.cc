@@ -11,10 +11,9 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "collective/meetings.h"
-#include "peer/averaging.h"
+#include "peer/conversation.h"
 #include "peer/turns.h"
 #include "update/gradient.h"
-#include "worker/neighbour.h"
 
 namespace outpace::collective {
 namespace {
@@ -39,7 +38,8 @@ Gossip::Gossip(const PeerOptions& options,
              options.with_replacement),
       stepper_(options.rule, source.manifest().sizes()),
       gradient_(weights.size()),
-      replica_(std::move(weights)) {
+      replica_(std::move(weights),
+               peer::Turns(options.averaging, options.average_every, options.journal)) {
   CHECK(options.batches.workers >= 2);
 }
 
@@ -126,16 +126,17 @@ void Gossip::meet_in(GlooGroup& group, const protocol::Group& members) {
     begun_ = true;
     changed_.notify_all();
   }
-  const std::uint32_t rank = rank_of(options_.worker, members);
-  worker::Neighbours neighbours(
-      rank,
-      worker::neighbours_of(rank,
-                            static_cast<std::uint32_t>(members.members.size()),
-                            options_.graph,
-                            peer::both_move(options_.averaging)),
-      mix(options_.seed) + members.generation);
-  const auto alpha = static_cast<float>(options_.elasticity / options_.batches.workers);
-  Meetings(options_.averaging, alpha, rank, std::move(neighbours), group, replica_).run();
+  const peer::Place place{.rank = rank_of(options_.worker, members),
+                          .size = static_cast<std::uint32_t>(members.members.size()),
+                          .generation = members.generation};
+  Meetings({.averaging = options_.averaging,
+            .alpha = static_cast<float>(options_.elasticity / options_.batches.workers),
+            .place = place,
+            .journal = options_.journal},
+           peer::neighbours_in(place, options_.averaging, options_.graph, options_.seed),
+           group,
+           replica_)
+      .run();
 }
 
 bool Gossip::wait_for_meeting(const Member& member) {
@@ -150,9 +151,7 @@ bool Gossip::wait_for_meeting(const Member& member) {
 
 void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
   replica_.copy_weights(before_);
-  if (peer::begins_averaging(iteration, options_.average_every)) {
-    replica_.want_meeting();
-  }
+  replica_.begin_gradient();
   std::optional<Member::Computing> computing(std::in_place, member);
   const Time start = member.now();
   const Time finish = pace_.finish(start, 1.0, iteration);
@@ -183,7 +182,7 @@ void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
   }
   const double runtime = to_seconds(member.now() - start);
   computing.reset();
-  if (peer::waits_for_averaging(options_.averaging) && !wait_for_meeting(member)) {
+  if (!wait_for_meeting(member)) {
     return;
   }
   applied_ += examples.size();

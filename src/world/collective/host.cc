@@ -27,6 +27,11 @@ Host::Host(HostOptions options, HostCallbacks callbacks)
       admission_({.workers = options_.workers,
                   .heartbeat_timeout = kNever,  // Hearts beat once all have come.
                   .started_together = true}),
+      formation_([this](const std::string& event, const std::string& decided) {
+        if (callbacks_.decided) {
+          callbacks_.decided(event, decided);
+        }
+      }),
       evaluations_(options_.target),
       next_snapshot_(peer::next_snapshot(0, options_.evaluate_every)),
       transport_(wire::serve(

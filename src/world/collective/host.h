@@ -26,6 +26,7 @@
 #include "collective/tally.h"
 #include "live/mailbox.h"
 #include "peer/formation.h"
+#include "peer/journal.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
 #include "wire/transport.h"
@@ -64,6 +65,8 @@ struct HostCallbacks {
   std::function<void(Time, WorkerId, bool dead)> left;
   // What a worker reported, after it was counted.
   std::function<void(Time, const protocol::Push&, float runtime, const Tally&)> reported;
+  // What was decided of the groups (peer/journal.h).
+  peer::Journal decided;
   // The workers' connections to each other are broken, or whole again.
   std::function<void(Time, bool broken, const std::string& words)> links;
   std::function<void(const std::string&)> warned;

@@ -27,21 +27,20 @@ constexpr std::uint32_t tag_of(Say what) {
 
 }  // namespace
 
-Meetings::Meetings(Averaging averaging,
-                   float alpha,
-                   std::uint32_t rank,
+Meetings::Meetings(const Options& options,
                    worker::Neighbours neighbours,
                    GlooGroup& group,
                    Replica& replica)
-    : has_centre_(averaging == Averaging::kElastic),
-      rank_(rank),
-      alpha_(alpha),
+    : has_centre_(options.averaging == Averaging::kElastic),
+      rank_(options.place.rank),
+      alpha_(options.alpha),
       group_(group),
       replica_(replica),
       seeking_{.then = {}, .theirs = std::vector<float>(replica.size())},
       listening_(seeking_),
       neighbours_(std::move(neighbours)),
-      conversation_(peer::make_conversation(averaging, rank)) {}
+      conversation_(peer::noted(
+          peer::make_conversation(options.averaging, rank_), options.place, options.journal)) {}
 
 void Meetings::run() {
   replica_.hold_centre(has_centre_ && rank_ == peer::kCentre);

@@ -31,11 +31,14 @@ inline constexpr auto kCame = static_cast<std::uint32_t>(peer::Say::kCame);
 
 class Meetings {
  public:
-  // `group`, which this worker has joined in place `rank`, and `replica` outlive this object.
-  // `alpha`: of elastic averaging.
-  Meetings(Averaging averaging,
-           float alpha,
-           std::uint32_t rank,
+  struct Options {
+    Averaging averaging;
+    float alpha;  // For elastic averaging.
+    peer::Place place;
+    peer::Journal journal{};
+  };
+  // `group`, which this worker has joined in its place, and `replica` outlive this object.
+  Meetings(const Options& options,
            worker::Neighbours neighbours,
            GlooGroup& group,
            Replica& replica);

@@ -32,7 +32,10 @@ void beside_meetings(Averaging averaging,
       if (rank == 0) {
         Replica replica(std::vector<float>(kNumbers, 3.0F));
         replica.connected();
-        Meetings meetings(averaging, 0.5F, 0, worker::Neighbours(0, {1, 2}, 1), group, replica);
+        Meetings meetings({.averaging = averaging, .alpha = 0.5F, .place = {.rank = 0}},
+                          worker::Neighbours(0, {1, 2}, 1),
+                          group,
+                          replica);
         const std::jthread ends([&] {
           over.wait();
           group.abort();  // As the member does when the run is over.

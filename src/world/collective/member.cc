@@ -42,9 +42,11 @@ std::uint32_t rank_of(WorkerId worker, const protocol::Group& group) {
 Member::Member(const live::SessionOptions& options,
                const live::Offer& offer,
                Weights weights,
-               std::optional<Duration> progress_timeout)
+               std::optional<Duration> progress_timeout,
+               peer::Journal journal)
     : options_(options),
       weights_(std::move(weights)),
+      membership_(std::move(journal)),
       progress_(server::StallRule(progress_timeout)) {
   const auto reaching = std::make_shared<live::Reaching>(name(options.worker), options.deadline);
   transport_ =

@@ -53,11 +53,12 @@ class Member {
   using Weights = std::function<std::vector<float>()>;
 
   // Connects, and returns when the run begins. Throws Error. The initial weights of `offer` are not
-  // requested. `progress_timeout` is as in server/stall.h.
+  // requested. `progress_timeout` is as in server/stall.h. `journal`: called by any thread.
   Member(const live::SessionOptions& options,
          const live::Offer& offer,
          Weights weights,
-         std::optional<Duration> progress_timeout = std::nullopt);
+         std::optional<Duration> progress_timeout = std::nullopt,
+         peer::Journal journal = {});
   ~Member();
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;

@@ -125,7 +125,7 @@ double meeting_seconds(const GroupOptions& meeting, std::size_t repeats) {
   double found = 0.0;
   const std::jthread computing([&] {
     const auto meet = [&] {
-      asks.want_meeting();
+      asks.begin_gradient();
       while (!over && !asks.met_within(kLook)) {
       }
     };
@@ -142,9 +142,7 @@ double meeting_seconds(const GroupOptions& meeting, std::size_t repeats) {
       GlooGroup group(of_rank(rank, meeting));
       group.join();
       replica.connected();
-      Meetings(Averaging::kCoupled,
-               0.0F,
-               rank,
+      Meetings({.averaging = Averaging::kCoupled, .alpha = 0.0F, .place = {.rank = rank}},
                worker::Neighbours(rank, {1 - rank}, /*seed=*/1),
                group,
                replica)

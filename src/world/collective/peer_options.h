@@ -9,6 +9,7 @@
 #include "collective/stepper.h"
 #include "peer/averaging.h"
 #include "peer/batch_plan.h"
+#include "peer/journal.h"
 #include "worker/neighbour.h"
 #include "worker/topology.h"
 
@@ -29,6 +30,7 @@ struct PeerOptions {
   worker::Graph graph = worker::Graph::kBipartite;  // is kPull or kPush.
   std::uint32_t average_every = 1;  // Gradients for each averaging that a worker begins.
   double elasticity = 0.9;          // For kElastic: beta; alpha is beta / workers.
+  peer::Journal journal{};          // What this worker decides; called by any of its threads.
 };
 
 }  // namespace outpace::collective

@@ -7,7 +7,8 @@
 
 namespace outpace::collective {
 
-Replica::Replica(std::vector<float> weights) : weights_(std::move(weights)) {}
+Replica::Replica(std::vector<float> weights, peer::Turns turns)
+    : weights_(std::move(weights)), turns_(std::move(turns)) {}
 
 std::vector<float> Replica::weights() const {
   const std::lock_guard lock(mutex_);
@@ -34,19 +35,20 @@ std::uint64_t Replica::meetings() const {
   return turns_.meetings();
 }
 
-void Replica::want_meeting() {
+void Replica::begin_gradient() {
   const std::lock_guard lock(mutex_);
-  turns_.want();
+  turns_.begin_gradient();
   changed_.notify_all();
 }
 
 bool Replica::met_within(std::chrono::milliseconds most) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, most, [this] { return !turns_.wanted(); });
+  return changed_.wait_for(lock, most, [this] { return !turns_.waits(); });
 }
 
 void Replica::step(const std::function<void(std::vector<float>&)>& step) {
   const std::lock_guard lock(mutex_);
+  turns_.apply();
   if (pushes_ > 0) {
     mean_with(weights_, pushed_, pushes_);
     pushes_ = 0;

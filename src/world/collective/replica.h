@@ -21,7 +21,7 @@ namespace outpace::collective {
 
 class Replica {
  public:
-  explicit Replica(std::vector<float> weights);
+  explicit Replica(std::vector<float> weights, peer::Turns turns = peer::Turns());
 
   // The present weights.
   [[nodiscard]] std::vector<float> weights() const;
@@ -34,11 +34,12 @@ class Replica {
   [[nodiscard]] std::uint64_t meetings() const;
 
   // ---- The computing thread ----
-  // One meeting for the next gradient. If the last is still wanted, it is this one too.
-  void want_meeting();
-  // Waits until no meeting is wanted, at most this long. Returns whether none is.
+  // It may want a meeting. If the last is still wanted, it is this one too.
+  void begin_gradient();
+  // Waits until the gradient may be applied, at most this long. Returns whether it may.
   [[nodiscard]] bool met_within(std::chrono::milliseconds most);
-  // Averages the weights with those that came (push_in), and then steps.
+  // Averages the weights with those that came (push_in), and then steps. REQUIRES: the gradient may
+  // be applied.
   void step(const std::function<void(std::vector<float>&)>& step);
   // Begins no further meeting of this worker's own, and waits until none is open. Other workers'
   // meetings go on.

@@ -23,7 +23,7 @@ void subtract_one(std::vector<float>& weights) {
 TEST(Replica, AWantedMeetingIsBegunOnceAndIsOverOnce) {
   Replica replica({1.0F});
   EXPECT_TRUE(replica.met_within(milliseconds(0)));
-  replica.want_meeting();
+  replica.begin_gradient();
   EXPECT_FALSE(replica.met_within(milliseconds(0)));
   const auto meeting = replica.begin_meeting();
   ASSERT_TRUE(meeting.has_value());
@@ -38,7 +38,7 @@ TEST(Replica, AWantedMeetingIsBegunOnceAndIsOverOnce) {
 // The algorithm's x <- (x + y) / 2 - rate * gradient, in this order.
 TEST(Replica, AMeetingOfAnotherWorkersGradientIsNotThisWorkers) {
   Replica replica({1.0F});
-  replica.want_meeting();
+  replica.begin_gradient();
   ASSERT_EQ(replica.begin_meeting()->invited_by, std::nullopt);
   replica.invited(3);
   EXPECT_EQ(replica.begin_meeting()->invited_by, 3);
@@ -56,7 +56,7 @@ TEST(Replica, AMeetingOfAnotherWorkersGradientIsNotThisWorkers) {
 TEST(Replica, AMeetingThatAGroupBrokeTakesPlaceInTheNext) {
   Replica replica({1.0F});
   replica.connected();
-  replica.want_meeting();
+  replica.begin_gradient();
   ASSERT_TRUE(replica.begin_meeting().has_value());
   replica.invited(2);
   replica.leave_group();
@@ -73,7 +73,7 @@ TEST(Replica, AMeetingThatAGroupBrokeTakesPlaceInTheNext) {
 TEST(Replica, AtTheEndOnlyOthersMeetingsBegin) {
   Replica replica({1.0F});
   replica.connected();
-  replica.want_meeting();
+  replica.begin_gradient();
   replica.end_meetings();  // Does not wait: the meeting has not begun.
   replica.invited(1);
   EXPECT_EQ(replica.begin_meeting()->invited_by, 1);
