@@ -3,14 +3,12 @@
 #include <cmath>
 #include <iterator>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "record/decision_words.h"
 
 namespace outpace::record {
@@ -131,6 +129,30 @@ class LineAppender {
   fmt::memory_buffer& line_;
 };
 
+// Without its end, which LogParts adds.
+std::string first_line(const DecisionLogHeader& header) {
+  fmt::memory_buffer text;
+  LineAppender line(text);
+  line.add(R"({{"{}":{},"policy":{},"workers":{})",
+           kDecisionLogKey,
+           kDecisionLogVersion,
+           json_text(header.policy),
+           header.workers);
+  if (header.hand_ins) {
+    line.add(R"(,"hand_ins":true)");
+  }
+  if (header.balance) {
+    line.add(R"(,"balance_most":{})", header.balance->most);
+  }
+  if (const auto& from = header.goes_on) {
+    line.add(R"(,"generation":{},"from":{},"version":{})",
+             from->generation,
+             from->from.time_since_epoch().count(),
+             count(from->version));
+  }
+  return fmt::to_string(text);
+}
+
 }  // namespace
 
 std::string to_text(const policy::Event& event) {
@@ -145,102 +167,25 @@ std::string to_text(std::span<const policy::Action> actions) {
   return fmt::to_string(text);
 }
 
-std::filesystem::path part_of_log(const std::filesystem::path& path, std::uint32_t part) {
-  if (part == 1) {
-    return path;
-  }
-  std::filesystem::path name = path.stem();
-  name += "-" + std::to_string(part);
-  name += path.extension();
-  return path.parent_path() / name;
-}
-
 DecisionLogWriter::DecisionLogWriter(const std::filesystem::path& path,
                                      const DecisionLogHeader& header,
-                                     DecisionLogOptions options)
-    : path_(path),
-      header_(header),
-      options_(std::move(options)),
-      part_max_(options_.bytes_max / kDecisionPartsMax),
-      file_(path,
-            {.told = options_.told, .mark = kDecisionGap, .queue = options_.queue},
-            [this](OutputFile& file) {
-              if (options_.bytes_max > 0 && file.size() >= part_max_) {
-                begin_next_part(file);
-              }
-            }) {
-  const std::string first = first_line(1);
-  file_.buffer().append(first.data(), first.data() + first.size());
-  file_.end_line();
-  if (options_.told) {
-    file_.flush();  // Without its first line, nobody could read what comes after a gap.
-  }
-}
-
-std::string DecisionLogWriter::first_line(std::uint32_t part) const {
-  fmt::memory_buffer text;
-  LineAppender line(text);
-  line.add(R"({{"outpace_decisions":{},"policy":{},"workers":{})",
-           kDecisionLogVersion,
-           json_text(header_.policy),
-           header_.workers);
-  if (header_.hand_ins) {
-    line.add(R"(,"hand_ins":true)");
-  }
-  if (header_.balance) {
-    line.add(R"(,"balance_most":{})", header_.balance->most);
-  }
-  if (const auto& from = header_.goes_on) {
-    line.add(R"(,"generation":{},"from":{},"version":{})",
-             from->generation,
-             from->from.time_since_epoch().count(),
-             count(from->version));
-  }
-  if (options_.every > 1) {
-    line.add(R"(,"every":{})", options_.every);
-  }
-  if (part > 1) {
-    line.add(R"(,"part":{})", part);
-  }
-  line.add("}}");
-  return fmt::to_string(text);
-}
+                                     const DecisionLogOptions& options)
+    : log_(path, first_line(header), options) {}
 
 void DecisionLogWriter::append(Time now,
                                const policy::Event& event,
                                const policy::Decision& decision) {
-  if (++skipped_ < options_.every) {
+  if (!log_.keeps_next()) {
     return;
   }
-  skipped_ = 0;
-  LineAppender line(file_.buffer());
+  LineAppender line(log_.file().buffer());
   line.add(R"({{"now":{},"event":)", now.time_since_epoch().count());
   std::visit(line, event);
   line.add(",\"actions\":");
   line.add_actions(decision.actions);
   // The words of a reason are ours: no quote or backslash is in them.
   line.add(R"(,"reason":"{}"}})", to_words(decision.reason));
-  file_.end_line();
-}
-
-void DecisionLogWriter::begin_next_part(OutputFile& file) {
-  try {
-    file.go_on_in(part_of_log(path_, part_ + 1), first_line(part_ + 1));
-  } catch (const Error& error) {
-    if (!options_.told) {
-      throw;
-    }
-    // The present part grows instead, and when it is twice as large this is tried again.
-    part_max_ *= 2;
-    options_.told(error.what() + std::string("; ") + file.path().string() + " grows instead");
-    return;
-  }
-  ++part_;
-  part_max_ = options_.bytes_max / kDecisionPartsMax;
-  if (part_ > kDecisionPartsMax) {
-    std::error_code ignored;
-    std::filesystem::remove(part_of_log(path_, part_ - (kDecisionPartsMax - 1)), ignored);
-  }
+  log_.file().end_line();
 }
 
 }  // namespace outpace::record

@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,12 +21,12 @@
 #include "base/time.h"
 #include "policy/balance.h"
 #include "policy/policy.h"
-#include "record/output_file.h"
+#include "record/log_parts.h"
 
 namespace outpace::record {
 
 inline constexpr std::uint32_t kDecisionLogVersion = 1;
-inline constexpr const char* kDecisionGap = R"({"gap":true})";  // A line in place of others.
+inline constexpr const char* kDecisionLogKey = "outpace_decisions";  // Begins the first line.
 
 // Where a server goes on with a run of another, which died.
 struct GoesOn {
@@ -49,44 +48,19 @@ struct DecisionLogHeader {
   bool operator==(const DecisionLogHeader&) const = default;
 };
 
-struct DecisionLogOptions {
-  std::uint64_t every = 1;      // Keep each `every`-th decision.
-  std::uint64_t bytes_max = 0;  // All parts together, about; 0: one part without end.
-  GapTold told{};               // The log may have gaps (output_file.h); null: failures are thrown.
-  WriteQueue* queue = nullptr;  // Writes the log (output_file.h); null: the caller does.
-};
-
-inline constexpr std::uint32_t kDecisionPartsMax = 8;  // For a log that is kept below a size.
-
-// decisions.jsonl, decisions-2.jsonl, ...; the first part is 1.
-[[nodiscard]] std::filesystem::path part_of_log(const std::filesystem::path& path,
-                                                std::uint32_t part);
-
 class DecisionLogWriter {
  public:
   DecisionLogWriter(const std::filesystem::path& path,
                     const DecisionLogHeader& header,
-                    DecisionLogOptions options = {});
+                    const DecisionLogOptions& options = {});
 
   void append(Time now, const policy::Event& event, const policy::Decision& decision);
   // Makes what was appended visible to others; call it now and then, and close() at the end.
-  void flush() { file_.flush(); }
-  void close() { file_.close(); }
+  void flush() { log_.file().flush(); }
+  void close() { log_.file().close(); }
 
  private:
-  // The first line of a part.
-  [[nodiscard]] std::string first_line(std::uint32_t part) const;
-  // By the thread that writes: before a part that is large enough grows.
-  void begin_next_part(OutputFile& file);
-
-  const std::filesystem::path path_;
-  const DecisionLogHeader header_;
-  const DecisionLogOptions options_;
-  std::uint64_t skipped_ = 0;  // Decisions since the last one that was kept.
-  // The writing thread's:
-  std::uint32_t part_ = 1;
-  std::uint64_t part_max_;  // Bytes of the present part, at which the next one begins.
-  OutputFile file_;
+  LogParts log_;
 };
 
 // As they stand in the log.
@@ -106,53 +80,35 @@ class DecisionLogReader {
   // Reads the first line. Throws a usage error that names file and line if anything is wrong; so
   // does next(). A log that keeps some decisions only is refused: they follow from all.
   explicit DecisionLogReader(const std::filesystem::path& path);
+  DecisionLogReader(const DecisionLogReader&) = delete;
+  DecisionLogReader& operator=(const DecisionLogReader&) = delete;
 
   [[nodiscard]] const DecisionLogHeader& header() const { return header_; }
   // The next decision into `out`; false if there is none, or a gap. If its writer goes on, a later
   // call finds what has come since.
   [[nodiscard]] bool next(LoggedDecision& out);
   // Bytes of the parts from the first one on, up to the first that is missing.
-  [[nodiscard]] std::uint64_t bytes() const;
+  [[nodiscard]] std::uint64_t bytes() const { return lines_.bytes(); }
   // Goes on at the first line that begins at this byte of them or later; false if there is no such
   // part. REQUIRES: next() found no gap.
-  bool go_to(std::uint64_t byte);
+  bool go_to(std::uint64_t byte) { return lines_.go_to(byte); }
   // Goes on where this many bytes are left, at most, of the newest parts.
-  void go_near_end(std::uint64_t bytes);
+  void go_near_end(std::uint64_t bytes) { lines_.go_near_end(bytes); }
   // Once next() was false: the last line has no end, because its writer was killed. It was left
   // out.
-  [[nodiscard]] bool cut_short() const { return cut_short_; }
+  [[nodiscard]] bool cut_short() const { return lines_.cut_short(); }
   // Once next() was false: where and why decisions are missing, after which none is read. Empty if
   // none are.
-  [[nodiscard]] const std::string& gap() const { return gap_; }
+  [[nodiscard]] const std::string& gap() const { return lines_.gap(); }
   // The place of the line last read: its part, and its number there, from 1.
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] std::uint64_t line() const { return line_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return lines_.path(); }
+  [[nodiscard]] std::uint64_t line() const { return lines_.line(); }
   // Bytes of its part, up to the end of that line.
-  [[nodiscard]] std::uint64_t bytes_read() const { return static_cast<std::uint64_t>(read_); }
+  [[nodiscard]] std::uint64_t bytes_read() const { return lines_.bytes_read(); }
 
  private:
-  [[nodiscard]] bool next_line(std::string& text);
-  // To the end of the last whole line.
-  void go_back();
-  // Goes on with this part; false if its first line is not there yet, or if parts before it are
-  // missing.
-  [[nodiscard]] bool open_part(std::uint32_t part);
-  // Goes on after the first end of a line at this byte of this part or later.
-  bool enter_part(std::uint32_t part, std::uint64_t byte);
-  void note_gap();
-  [[noreturn]] void refuse(const std::string& why) const;
-
-  const std::filesystem::path first_part_;
-  std::filesystem::path path_;
-  std::ifstream file_;
-  std::string text_;
-  std::uint32_t part_ = 1;
-  std::uint64_t line_ = 0;
-  std::streamoff read_ = 0;  // Bytes of the part, up to the end of that line.
-  Time now_{};               // When that line was written.
-  bool cut_short_ = false;
-  std::string gap_;
   DecisionLogHeader header_;
+  LogLines lines_;  // Looks at the header.
 };
 
 }  // namespace outpace::record

@@ -13,6 +13,7 @@
 namespace outpace::record {
 namespace {
 
+using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
 class RecordedRunReader : public testing::Test {
@@ -118,21 +119,21 @@ void write_long(const std::filesystem::path& path, int gradients) {
   DecisionLogWriter log(path, {.policy = "async", .workers = 2});
   policy::Decision decision;
   for (std::uint32_t worker = 0; worker < 2; ++worker) {
-    log.append(at(0), policy::WorkerJoined{.worker = WorkerId{worker}}, {});
+    log.append(Time{}, policy::WorkerJoined{.worker = WorkerId{worker}}, {});
   }
   for (int i = 1; i <= gradients; ++i) {
     const bool away = i > gradients / 3 && i <= 2 * gradients / 3;
     const WorkerId worker{away || i % 2 == 0 ? 0U : 1U};
     if (i == gradients / 3 + 1) {
-      log.append(at(100 * i),
+      log.append(Time{100ms * i},
                  policy::WorkerLeft{.worker = WorkerId{1}, .how = policy::Departure::kDead},
                  {});
     } else if (i == 2 * gradients / 3 + 1) {
-      log.append(at(100 * i), policy::WorkerJoined{.worker = WorkerId{1}}, {});
+      log.append(Time{100ms * i}, policy::WorkerJoined{.worker = WorkerId{1}}, {});
     }
     const Sequence release{static_cast<std::uint64_t>(i)};
     decision.actions = {policy::Accept{worker, release, 1.0}, policy::Commit{}};
-    log.append(at(100 * i),
+    log.append(Time{100ms * i},
                policy::GradientArrived{.worker = worker,
                                        .release = release,
                                        .examples = 4,
