@@ -378,7 +378,7 @@ class Peers(ProgramTest):
                 (("--topology", "ring", "--workers", 2, "--fault", "crash:worker=1,at=1s"), 5,
                  "too few workers: 1 of 2 left; worker 1 is gone"),
                 (("--topology", "ring", "--policy", "ssp:s=2"), 2, "behaves like sync"),
-                (("--topology", "ring", "--out", "runs/a"), 2, "does not have it"),
+                (("--topology", "ring", "--trace", "a.json"), 2, "does not have it"),
                 (("--gossip", "pull"), 2, "belongs to --topology gossip"),
                 (("--topology", "gossip", "--fault", "server:at=1s,for=1s"), 2,
                  "a run without a server can have crash")):

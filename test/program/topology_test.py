@@ -39,6 +39,16 @@ class Topology(ProgramTest):
         self.assertEqual(len(self.children), workers + 1)  # And the evaluator.
         return process
 
+    def assert_replays(self, run, members):
+        """Everybody decides the same again. Returns what replay says."""
+        replay = self.start("replay", run, "--json")
+        self.assertEqual(replay.wait(), 0, replay.err)
+        found = json.loads(replay.out)
+        self.assertIsNone(found["difference"])
+        self.assertEqual((found["members"], found["gap"]), (members, None))
+        self.assertGreater(found["identical_decisions"], 100)
+        return found
+
     def child(self, worker):
         return next(one for one, words in self.children.items()
                    if any(word.endswith(f"/worker-{worker}.toml") for word in words))
@@ -154,14 +164,15 @@ class Ring(Topology):
         self.assertGreater(len(summary["evaluations"]), 5)
         run = self.folder / "ring"
         self.assertFalse((run / "decisions.jsonl").exists())
+        self.assert_replays(run, members=5)
         rows = [line for line in (run / "runtimes.csv").read_text().splitlines()
                 if not line.startswith("#")]
         self.assertEqual(len(rows), 400)
         self.assertEqual(len(rows[0].split(",")), 4)
-        replay = self.start("replay", run)
-        self.assertEqual(replay.wait(), 2)
-        self.assertIn("ring", replay.err)
-        self.assertEqual(len(replay.err.splitlines()), 1, replay.err)
+        whatif = self.start("whatif", run)
+        self.assertEqual(whatif.wait(), 2)
+        self.assertIn("ring", whatif.err)
+        self.assertEqual(len(whatif.err.splitlines()), 1, whatif.err)
 
     def test_it_ends_at_the_target(self):
         _, summary = self.train("ring", "--topology", "ring", "--workers", 2,
@@ -209,6 +220,7 @@ class Gossip(Topology):
             config = (self.folder / name / "config.toml").read_text()
             self.assertIn(f"gossip = '{averaging}'", config)
             self.assertIn(f"graph = '{graph}'", config)
+            self.assert_replays(self.folder / name, members=6)
 
     def test_elastic_averaging_learns_with_and_without_momentum(self):
         for name, options in (("easgd", ()),
@@ -217,6 +229,7 @@ class Gossip(Topology):
                                     "--workers", 4, "--seed", 3, "--updates", 2400)
             self.assertGreater(summary["final_accuracy"], 0.75, name)
             self.assertIn("average-every = 10", (self.folder / name / "config.toml").read_text())
+            self.assert_replays(self.folder / name, members=5)
 
     def test_without_learning_nobody_moves(self):
         start, _ = self.train("start", "--policy", "sync", "--workers", 1, "--updates", 1,
@@ -237,6 +250,61 @@ class Gossip(Topology):
         process.send(signal.SIGINT)
         self.assert_failed(process, 130, "outpace: interrupted")
         self.assertTrue((self.run_directory / "weights.safetensors").exists())
+
+
+class Replay(Topology):
+    def test_those_that_are_left_and_one_that_was_killed_decide_the_same_again(self):
+        for topology in ("ring", "gossip"):
+            with self.subTest(topology):
+                self.doCleanups()
+                self.setUp()
+                process = self.start_training(topology)
+                os.kill(self.child(1), signal.SIGKILL)
+                process.until_said("goes on with 3 of 4 workers")
+                seen = len(read_json_lines(self.run_directory / "metrics.jsonl"))
+                wait_until(lambda: len(read_json_lines(self.run_directory / "metrics.jsonl"))
+                           > seen + 1, "more of the run")
+                process.send(signal.SIGINT)
+                self.assert_failed(process, 130, "outpace: interrupted")
+                self.assert_replays(self.run_directory, members=5)
+
+    def test_a_simulated_run_decides_the_same_again(self):
+        for topology in ("ring", "gossip"):
+            run = self.folder / topology
+            process = self.start("simulate", "--topology", topology, "--workers", 4, "--updates", 200,
+                                 "--fault", "crash:worker=2,at=3s", "--out", run)
+            self.assertEqual(process.wait(), 0, process.err)
+            self.assert_replays(run, members=5)
+
+    def refused(self, run, code, *says):
+        replay = self.start("replay", run)
+        self.assertEqual(replay.wait(), code, replay.err)
+        self.assertEqual(len(replay.err.splitlines()), 1, replay.err)
+        for text in says:
+            self.assertIn(text, replay.err)
+
+    def test_a_forged_decision_and_a_log_that_is_none_are_named(self):
+        run = self.folder / "run"
+        self.train("run", "--topology", "gossip", "--workers", 3, "--updates", 100)
+        log = run / "decisions" / "worker-2.jsonl"
+        text = log.read_text()
+        lines = text.splitlines()
+        forged = next(number for number, line in enumerate(lines) if '"event":"meet"' in line)
+        log.write_text(text.replace(lines[forged], lines[forged].replace("sends ask", "sends offer")))
+        self.refused(run, 1, f"worker-2.jsonl:{forged + 1}: worker 2, its event {forged}, at ",
+                     "after 'meet', the run did 'sends offer to 1",
+                     "and the replay 'sends ask to 1")
+        log.write_text(text[:-5])
+        replay = self.start("replay", run)
+        self.assertEqual(replay.wait(), 0, replay.err)
+        self.assertIn("worker-2.jsonl: the last line is cut off, and is ignored", replay.out)
+        log.write_text(text.replace('"outpace_peers":1', '"outpace_peers":2', 1))
+        self.refused(run, 2, "worker-2.jsonl:1: a decision log of version 2; this program reads")
+
+    def test_nothing_is_kept_that_is_not_wanted(self):
+        self.train("run", "--topology", "ring", "--workers", 2, "--updates", 20, "--decisions", "off")
+        self.assertFalse((self.folder / "run" / "decisions").exists())
+        self.refused(self.folder / "run", 2, "--decisions off keeps none")
 
 
 class BadInput(Topology):

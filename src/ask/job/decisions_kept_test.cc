@@ -37,12 +37,11 @@ TEST(DecisionsKept, RefusesWhatItDoesNotKnow) {
   EXPECT_NE(refusal_of([] { (void)Kept::parse("all:every=2"); }), "accepted");
 }
 
-TEST(DecisionsKept, NobodyDecidesWithoutAServer) {
+TEST(DecisionsKept, IsForEveryTopology) {
   Declared<TrainJob> ring;
-  ring.give("topology", "ring").give("decisions", "all");
-  EXPECT_EQ(refusal_of([&] { fit_topology(ring.options, ring.job); }),
-            "--decisions conflicts with --topology ring: it belongs to a parameter server; remove "
-            "it");
+  ring.give("topology", "ring").give("decisions", "off");
+  fit_topology(ring.options, ring.job);
+  EXPECT_EQ(ring.job.output.decisions.how, DecisionsKept::How::kOff);
 }
 
 }  // namespace

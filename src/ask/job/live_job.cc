@@ -9,13 +9,11 @@ namespace {
 
 // What only a server does, or needs to be told.
 constexpr std::array kOfServer{
-    "balance",        "balance-most",    "runtime-model",    "staleness",
-    "filter",         "reduce",          "listen",           "trace",
-    "decisions",      "restart-workers", "checkpoint-every", "checkpoint-keep",
-    "resume",         "token-file",      "rejoin-for",       "tls-cert",
-    "tls-key",        "tls-ca",          "launcher",         "attack",
-    "slice",          "alarm-staleness", "max-workers",      "local-steps",
-    "outer-optimizer"};
+    "balance",         "balance-most", "runtime-model", "staleness",       "filter",
+    "reduce",          "listen",       "trace",         "restart-workers", "checkpoint-every",
+    "checkpoint-keep", "resume",       "token-file",    "rejoin-for",      "tls-cert",
+    "tls-key",         "tls-ca",       "launcher",      "attack",          "slice",
+    "alarm-staleness", "max-workers",  "local-steps",   "outer-optimizer"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);
@@ -99,6 +97,13 @@ void declare(OptionList& options, Reaching& reaching) {
               "Give up a TCP connection when the server's machine has not answered for this time");
 }
 
+void declare_decisions(OptionList& options, DecisionsKept& decisions) {
+  options.add("decisions",
+              decisions,
+              "Which decisions the record keeps: all; capped, the first and the newest in parts of "
+              "this many MiB together; sampled, one in N; or off");
+}
+
 void declare_output(OptionList& options, Output& output) {
   declare_trace_and_json(options, output);
   options.add("out", output.out, "Directory for the run's record")
@@ -128,10 +133,7 @@ void declare_output(OptionList& options, Output& output) {
               output.alarm_staleness,
               "Raise an alarm when a gradient is applied that is staler than this many updates; 0: "
               "never");
-  options.add("decisions",
-              output.decisions,
-              "Which decisions the record keeps: all; capped, the first and the newest in parts of "
-              "this many MiB together; sampled, one in N; or off");
+  declare_decisions(options, output.decisions);
 }
 
 void declare_topology(OptionList& options,
@@ -425,6 +427,10 @@ void declare(OptionList& options, PeerJob& job) {
       .type("FILE")
       .required();
   options.add("worker", job.worker, "This worker's rank: 0, 1, 2, ...").required();
+  declare_decisions(options, job.decisions);
+  options.add("decisions-file", job.decisions_file, "Where this worker's decisions are kept")
+      .type("FILE")
+      .default_words("nowhere");
 }
 
 }  // namespace outpace::job

@@ -187,6 +187,8 @@ struct PeerJob {
   std::string token_file;
   std::string rendezvous;  // A folder by which the workers find each other's ports.
   std::uint32_t worker = 0;
+  DecisionsKept decisions;
+  std::string decisions_file;  // Empty: none are kept.
 };
 void declare(OptionList& options, PeerJob& job);
 

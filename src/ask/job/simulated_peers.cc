@@ -1,10 +1,9 @@
-#include "job/simulated_peers.h"
-
 #include <set>
 #include <string>
 
 #include "base/error.h"
 #include "job/simulate_job.h"
+#include "job/simulated_peers.h"
 #include "sim/faults.h"
 
 namespace outpace::job {
@@ -20,11 +19,11 @@ const std::set<std::string>& of_gossip() {
 // All else belongs to a server.
 const std::set<std::string>& of_peers() {
   static const std::set<std::string> kNames{
-      "topology", "transfer",         "workers",    "batch",     "seed",
-      "updates",  "epochs",           "iterations", "seconds",   "examples",
-      "runtime",  "latency",          "delays",     "delays-by", "slow",
-      "compute",  "delays-period",    "cores",      "fault",     "json",
-      "policy",   "heartbeat-timeout"};
+      "out",      "topology", "transfer",         "workers",    "batch",
+      "seed",     "updates",  "epochs",           "iterations", "seconds",
+      "examples", "runtime",  "latency",          "delays",     "delays-by",
+      "slow",     "compute",  "delays-period",    "cores",      "fault",
+      "json",     "policy",   "heartbeat-timeout"};
   return kNames;
 }
 

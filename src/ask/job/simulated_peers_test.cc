@@ -50,7 +50,7 @@ TEST(SimulatedPeers, OptionsOfAServerAreRefused) {
            {{"topology", "ring"}, {"policy", "ssp:s=2"}},
            {{"topology", "ring"}, {"gossip", "pull"}},
            {{"topology", "gossip"}, {"graph", "complete"}},
-           {{"topology", "ring"}, {"out", "runs/a"}},
+           {{"topology", "ring"}, {"trace", "a.json"}},
            {{"gossip", "pull"}},
            {{"transfer", "20ms"}}}) {
     EXPECT_THROW((void)simulate_with(words), Error) << words.back().first;

@@ -1,6 +1,8 @@
 #include "cli/peer_role.h"
 
 #include <cstdio>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,8 +14,12 @@
 #include "collective/member.h"
 #include "collective/ring.h"
 #include "live/token_file.h"
+#include "peer/replayed.h"
 #include "protocol/messages.h"
+#include "record/peer_log.h"
 #include "record/safetensors.h"
+#include "record/write_queue.h"
+#include "run/kept_decisions.h"
 #include "run/whole_file.h"
 #include "run/worker_role.h"
 
@@ -62,7 +68,10 @@ collective::PeerOptions peer_options(const job::PeerJob& job, std::uint64_t exam
 
 // Ring or Gossip.
 template <typename Kind>
-void take_part(const job::PeerJob& job, Kind& kind, const worker::GradientSource& source) {
+void take_part(const job::PeerJob& job,
+               Kind& kind,
+               const worker::GradientSource& source,
+               const peer::Journal& journal) {
   collective::Member member(
       {.server = job.server,
        .token = live::read_token_file(job.token_file),
@@ -72,9 +81,45 @@ void take_part(const job::PeerJob& job, Kind& kind, const worker::GradientSource
        .dataset_examples = source.dataset_examples(),
        .initial_weights = {}},
       [&kind] { return kind.weights(); },
-      job.progress_timeout.time);
+      job.progress_timeout.time,
+      journal);
   kind.run(member);
 }
+
+peer::Setting setting_of(const job::PeerJob& job, const collective::PeerOptions& peer) {
+  return {.topology = job.topology,
+          .batches = peer.batches,
+          .evaluate_every = peer.evaluate_every,
+          .averaging = peer.averaging,
+          .graph = peer.graph,
+          .average_every = peer.average_every,
+          .seed = peer.seed};
+}
+
+// What a worker decides, on the disk.
+class Decisions {
+ public:
+  Decisions(const job::PeerJob& job, const collective::PeerOptions& peer) {
+    const auto kept = run::options_of(
+        job.decisions,
+        run::logs_of_peers(job.training.workers),
+        [worker = job.worker](const std::string& line) {
+          std::fprintf(stderr, "worker %u: %s\n", worker, line.c_str());
+        },
+        writes_);
+    if (kept && !job.decisions_file.empty()) {
+      log_.emplace(job.decisions_file, setting_of(job, peer), *kept);
+      journal_ = log_->journal_of(peer.worker);
+    }
+  }
+
+  [[nodiscard]] const peer::Journal& journal() const { return journal_; }
+
+ private:
+  record::WriteQueue writes_;
+  std::optional<record::PeerLog> log_;
+  peer::Journal journal_;
+};
 
 }  // namespace
 
@@ -91,7 +136,9 @@ void be_peer(const job::PeerJob& job, const run::Learner& learner) {
   const auto source =
       run::make_source(job.work, job.worker, job.training.workers, job.training.seed, learner);
   std::vector<float> weights = first_weights(job.weights, *source);
-  const collective::PeerOptions peer = peer_options(job, source->dataset_examples());
+  collective::PeerOptions peer = peer_options(job, source->dataset_examples());
+  Decisions decisions(job, peer);
+  peer.journal = decisions.journal();
   const collective::GroupOptions meeting{.rendezvous = job.rendezvous,
                                          .interface = job.peer_interface,
                                          .token = live::read_token_file(job.token_file),
@@ -101,7 +148,7 @@ void be_peer(const job::PeerJob& job, const run::Learner& learner) {
                                          }};
   if (job.topology == job::Topology::kRing) {
     collective::Ring ring(peer, std::move(weights), meeting, *source, pace);
-    take_part(job, ring, *source);
+    take_part(job, ring, *source, peer.journal);
     const std::string_view bytes(reinterpret_cast<const char*>(ring.weights().data()),
                                  ring.weights().size() * sizeof(float));
     std::fprintf(stderr,
@@ -111,7 +158,7 @@ void be_peer(const job::PeerJob& job, const run::Learner& learner) {
                  crc32c(bytes));
   } else {
     collective::Gossip gossip(peer, std::move(weights), meeting, *source, pace);
-    take_part(job, gossip, *source);
+    take_part(job, gossip, *source, peer.journal);
     std::fprintf(stderr,
                  "worker %u applied %llu gradients and began %llu meetings\n",
                  job.worker,

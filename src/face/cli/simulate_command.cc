@@ -57,8 +57,8 @@ Run add_simulate(job::OptionList& list) {
   return [job](const job::OptionList& chosen) {
     check(*job);
     fit_peers(chosen, *job);
-    return job->peers.any() ? simulate_peers(*job)
-                            : simulate(*job, job::resolved_toml("simulate", chosen));
+    const std::string resolved = job::resolved_toml("simulate", chosen);
+    return job->peers.any() ? simulate_peers(*job, resolved) : simulate(*job, resolved);
   };
 }
 

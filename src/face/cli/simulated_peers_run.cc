@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,11 @@
 
 #include "base/error.h"
 #include "base/text_table.h"
+#include "peer/replayed.h"
 #include "peers/cluster.h"
+#include "record/output_file.h"
+#include "record/peer_log.h"
+#include "record/run_directory.h"
 #include "run/whole_file.h"
 
 namespace outpace::cli {
@@ -77,6 +82,9 @@ void print(const job::SimulateJob& job, const peers::Result& result) {
              result.events,
              result.hash,
              table_of(job, result));
+  if (!job.output.out.empty()) {
+    fmt::print("run directory: {}\n", job.output.out);
+  }
 }
 
 nlohmann::ordered_json to_json(const job::SimulateJob& job, const peers::Result& result) {
@@ -107,12 +115,42 @@ nlohmann::ordered_json to_json(const job::SimulateJob& job, const peers::Result&
           {"workers", workers}};
 }
 
+peer::Setting setting_of(const peers::Options& options) {
+  const bool ring = options.kind == peers::Kind::kRing;
+  return {.topology = ring ? job::Topology::kRing : job::Topology::kGossip,
+          .batches = options.batches,
+          .evaluate_every = peers::kEvaluateEvery,
+          .averaging = options.averaging,
+          .graph = options.graph,
+          .average_every = options.average_every,
+          .seed = options.seed};
+}
+
+peers::Result run_recorded(const job::SimulateJob& job,
+                           const peers::Options& options,
+                           sim::Timing& timing,
+                           const std::string& resolved) {
+  const auto directory = record::RunDirectory::create_at(job.output.out);
+  record::write_atomically(directory.config(), resolved);
+  record::PeerLog log(directory.peer_decisions(std::nullopt), setting_of(options));
+  const auto decided = [&log](Time now,
+                              std::optional<WorkerId> worker,
+                              const std::string& event,
+                              const std::string& what) { log.append(now, worker, event, what); };
+  peers::Result result = peers::Cluster(options, timing, nullptr, decided).run();
+  log.close();
+  record::write_atomically(directory.summary(), to_json(job, result).dump(2) + "\n");
+  return result;
+}
+
 }  // namespace
 
-int simulate_peers(const job::SimulateJob& job) {
+int simulate_peers(const job::SimulateJob& job, const std::string& resolved) {
   const peers::Options options = job::peer_options(job);
   const std::unique_ptr<sim::Timing> timing = job::make_timing(job, run::whole_file);
-  const peers::Result result = peers::Cluster(options, *timing).run();
+  const peers::Result result = job.output.out.empty()
+                                   ? peers::Cluster(options, *timing).run()
+                                   : run_recorded(job, options, *timing, resolved);
   if (job.output.json) {
     fmt::print("{}\n", to_json(job, result).dump());
   } else {

@@ -70,6 +70,7 @@ std::vector<live::ChildSpec> peer_children(const job::PeerJob& shared,
     const std::string name = fmt::format("worker-{}", worker);
     job::PeerJob told = shared;
     told.worker = worker;
+    told.decisions_file = files.decisions.empty() ? "" : files.decisions + "/" + name + ".jsonl";
     children.push_back(
         {.name = fmt::format("worker {}", worker),
          .command = [told, file = resolved_of(files, name)](

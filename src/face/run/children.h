@@ -28,6 +28,8 @@ struct JobPlace {
 struct ChildFiles {
   std::string logs;      // A directory that exists: worker-3.log.
   std::string resolved;  // A directory that exists: worker-3.toml.
+  // Where workers without a server keep what they decide: worker-3.jsonl. Empty: nowhere.
+  std::string decisions{};
 };
 
 // The first `workers` workers of the job.

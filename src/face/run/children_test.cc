@@ -80,6 +80,7 @@ TEST_F(ChildrenTest, PeersDifferByTheirRankAlone) {
                       .server = "unix:/tmp/s",
                       .token_file = "t",
                       .rendezvous = "r"};
+  files_.decisions = "/run/decisions";
   const auto children = peer_children(shared, job_.job, files_);
   ASSERT_EQ(children.size(), 2);
   job::Declared<job::PeerJob> child;
@@ -87,6 +88,7 @@ TEST_F(ChildrenTest, PeersDifferByTheirRankAlone) {
   EXPECT_EQ(peer.worker, 1);
   EXPECT_EQ(peer.topology, job::Topology::kGossip);
   EXPECT_EQ(peer.rendezvous, "r");
+  EXPECT_EQ(peer.decisions_file, "/run/decisions/worker-1.jsonl");
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "record/safetensors.h"
 #include "record/stragglers.h"
 #include "run/keep_runtime_model.h"
+#include "run/kept_decisions.h"
 #include "run/open_trace.h"
 #include "server/script.h"
 
@@ -136,9 +137,15 @@ RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
       unusable_(
           directory_.unusable(), [this](const std::string& line) { say(line); }, &writes_),
       processors_(record::processors_available(), record::processor_seconds) {
-  using How = job::DecisionsKept::How;
-  const job::DecisionsKept& kept = job_.output.decisions;
-  if (job_.topology == job::Topology::kServer && kept.how != How::kOff) {
+  const bool served = job_.topology == job::Topology::kServer;
+  const auto kept = options_of(
+      job_.output.decisions,
+      served ? 1 : logs_of_peers(job_.training.workers),
+      [this](const std::string& line) { say(line); },
+      writes_);
+  if (kept && !served) {
+    peers_.emplace(directory_.peer_decisions(std::nullopt), job_.peers, *kept);
+  } else if (kept) {
     decisions_.emplace(
         directory_.decisions(),
         record::DecisionLogHeader{
@@ -147,10 +154,7 @@ RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
             .balance = job::balance_in_force(job_.training),
             .hand_ins = job_.training.local_steps.has_value(),
             .goes_on = job_.resumed ? std::optional(job_.resumed->from) : std::nullopt},
-        record::DecisionLogOptions{.every = kept.how == How::kSampled ? kept.every : 1,
-                                   .bytes_max = kept.how == How::kCapped ? kept.mib << 20U : 0,
-                                   .told = [this](const std::string& line) { say(line); },
-                                   .queue = &writes_});
+        *kept);
   }
   if (job_.checkpoints.every != server::CheckpointEvery{}) {
     checkpoints_.emplace(CheckpointWriter::Options{
@@ -232,6 +236,11 @@ std::string RunRecorder::make_log_directory() const {
   const std::filesystem::path logs = directory_.path() / "logs";
   std::filesystem::create_directories(logs);
   return logs.string();
+}
+
+std::string RunRecorder::peer_decisions() const {
+  const std::filesystem::path host = directory_.peer_decisions(std::nullopt);
+  return peers_ ? std::filesystem::absolute(host).parent_path().string() : "";
 }
 
 live::ServerCallbacks RunRecorder::watch() {
@@ -334,6 +343,7 @@ collective::HostCallbacks RunRecorder::host_watch() {
                  const protocol::Push& report,
                  float runtime,
                  const collective::Tally& tally) { shown_->reported(now, report, runtime, tally); },
+      .decided = peers_ ? peers_->journal_of(std::nullopt) : nullptr,
       .links = [this](Time now,
                       bool broken,
                       const std::string& words) { shown_->links(now, broken, words); },
@@ -386,6 +396,9 @@ void RunRecorder::record(const Moment& moment, const record::Status& shown) {
   runtimes_.append(statistics.workers);
   if (decisions_) {
     decisions_->flush();
+  }
+  if (peers_) {
+    peers_->flush();
   }
   if (trace_) {
     trace_->flush();

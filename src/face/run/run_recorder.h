@@ -25,6 +25,7 @@
 #include "record/deaths.h"
 #include "record/decision_log.h"
 #include "record/metrics.h"
+#include "record/peer_log.h"
 #include "record/processor_use.h"
 #include "record/run_directory.h"
 #include "record/run_lock.h"
@@ -53,6 +54,7 @@ struct RecordedJob {
   checkpoint::Head head;                         // For the run's checkpoints.
   std::optional<Resumed> resumed{};              // Nothing: the run begins.
   std::optional<dashboard::PageOptions> page{};  // Nothing: no page is served.
+  peer::Setting peers{};                         // Without a server.
   bool delayed = false;                          // Delays are replayed, or workers slowed.
 };
 
@@ -74,8 +76,10 @@ class RunRecorder {
 
   // The directory for the children's logs.
   [[nodiscard]] std::string make_log_directory() const;
+  // The directory in which the workers keep what they decide; empty: nothing is kept.
+  [[nodiscard]] std::string peer_decisions() const;
   [[nodiscard]] live::ServerCallbacks watch();
-  // For a run without a server, which decides nothing.
+  // For a run without a server.
   [[nodiscard]] collective::HostCallbacks host_watch();
   // Where `outpace ctl` finds the job, until finish().
   void reachable(const std::string& server, const std::string& token_file);
@@ -136,8 +140,9 @@ class RunRecorder {
   // Null if none was asked for. After the directory: a refused run leaves an older trace alone.
   std::unique_ptr<record::ChromeTrace> trace_;
   std::unique_ptr<record::TensorBoardLog> tensorboard_;  // Null if none was asked for.
-  // Nothing: nobody decides, or nothing is kept.
+  // Nothing: nothing is kept, or the run has no server; or has one.
   std::optional<record::DecisionLogWriter> decisions_;
+  std::optional<record::PeerLog> peers_;
   record::MetricsWriter metrics_;
   record::RuntimeTable runtimes_;
   record::UnusableExamples unusable_;

@@ -68,6 +68,9 @@ RunEnd RunRecorder::finish(const live::RunResult& result, std::optional<double> 
   if (decisions_) {
     decisions_->close();
   }
+  if (peers_) {
+    peers_->close();
+  }
   metrics_.close();
   if (trace_) {
     trace_->close();

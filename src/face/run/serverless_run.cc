@@ -40,7 +40,8 @@ job::PeerJob shared_by_peers(const job::TrainJob& job,
                     .progress_timeout = job.membership.progress_timeout,
                     .server = address,
                     .token_file = scratch.file("token"),
-                    .rendezvous = scratch.file("rendezvous")};
+                    .rendezvous = scratch.file("rendezvous"),
+                    .decisions = job.output.decisions};
   peer.training.policy = Spec::parse("sync");  // The steps are those of fresh gradients.
   peer.training.limits = host.limits;
   peer.training.evaluate_every = host.evaluate_every;
@@ -67,6 +68,21 @@ collective::HostOptions host_options(const job::TrainJob& job, const ScratchDire
           .patience = checked.coordinator.patience};
 }
 
+peer::Setting setting_of(const job::TrainJob& job, const collective::HostOptions& host) {
+  return {.topology = job.topology,
+          .batches = {.workers = host.workers,
+                      .batch = host.batch,
+                      .examples = 0,  // The workers know.
+                      .updates = host.limits.updates,
+                      .iterations = host.limits.iterations,
+                      .epochs = host.limits.epochs},
+          .evaluate_every = host.evaluate_every,
+          .averaging = job.gossip.averaging,
+          .graph = job.gossip.graph,
+          .average_every = job.gossip.average_every,
+          .seed = host.seed};
+}
+
 }  // namespace
 
 RunEnd train_without_server(const job::TrainJob& job,
@@ -85,7 +101,8 @@ RunEnd train_without_server(const job::TrainJob& job,
                         .name = job::what_runs(job),
                         .network = job.work.network.text,
                         .data = job.work.data.text,
-                        .page = page_of(job.output, job.serving, "")},
+                        .page = page_of(job.output, job.serving, ""),
+                        .peers = setting_of(job, options)},
                        resolved);
   std::atomic<bool> evaluated = false;
   collective::HostCallbacks callbacks = recorder.host_watch();
@@ -95,7 +112,9 @@ RunEnd train_without_server(const job::TrainJob& job,
   };
   host.watch(std::move(callbacks));
   const job::PeerJob shared = shared_by_peers(job, options, host.address(), scratch);
-  const ChildFiles files{.logs = recorder.make_log_directory(), .resolved = scratch.path()};
+  const ChildFiles files{.logs = recorder.make_log_directory(),
+                         .resolved = scratch.path(),
+                         .decisions = recorder.peer_decisions()};
   std::vector<live::ChildSpec> children = peer_children(shared, job, files);
   if (job.work.paced.empty()) {
     children.push_back(evaluator_child(

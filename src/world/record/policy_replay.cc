@@ -154,7 +154,9 @@ Replay replay(const RunDirectory& files) {
       return result;
     }
   }
-  result.cut_short = log.cut_short();
+  if (log.cut_short()) {
+    result.cut_short.push_back(log.path());
+  }
   result.gap = log.gap();
   return result;
 }

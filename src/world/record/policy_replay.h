@@ -54,6 +54,12 @@ class ReplayedPolicy {
 };
 
 struct Replay {
+  // The host or a worker of a run without a server, and its events so far.
+  struct Member {
+    std::string name;
+    std::uint64_t event;
+  };
+
   // The first decision that came out differently; in the words of the log.
   struct Difference {
     std::filesystem::path file;  // The log's part.
@@ -62,6 +68,7 @@ struct Replay {
     std::string event;
     std::string recorded;
     std::string replayed;
+    std::optional<Member> member{};  // Nothing: the server.
   };
 
   // The first recorded decision that breaks an invariant.
@@ -73,15 +80,17 @@ struct Replay {
   };
 
   DecisionLogHeader header;
-  std::string policy;           // The header's, and those that were set later.
+  std::string policy;           // The header's, and those that were set later; or the topology.
   std::uint64_t decisions = 0;  // Decisions that were identical.
-  bool cut_short = false;       // The log's writer was killed: its last line was left out.
-  std::string gap;              // Where and why decisions are missing; empty: none are.
+  std::uint32_t members = 0;    // Host and workers whose decisions these are; 0: a server's.
+  // Logs whose writer was killed: their last line was left out.
+  std::vector<std::filesystem::path> cut_short;
+  std::string gap;  // Where and why decisions are missing, a line each; empty: none are.
   std::optional<Difference> difference;
   std::optional<Broken> broken;
 };
 
-// Replays the run's decisions, with the fitted runtime model if it used one, up to the first
+// Replays a server's decisions, with the fitted runtime model if it used one, up to the first
 // difference, broken invariant or gap. Throws a usage error if the log cannot be read, or names a
 // policy that there is not.
 [[nodiscard]] Replay replay(const RunDirectory& files);

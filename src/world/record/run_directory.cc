@@ -214,7 +214,8 @@ std::vector<fs::path> RunDirectory::files() const {
 }
 
 void RunDirectory::check_files() const {
-  std::vector<fs::path> folders{path_};
+  const fs::path of_peers = peer_decisions(std::nullopt).parent_path();
+  std::vector<fs::path> folders{path_, of_peers};
   std::error_code unknown;
   for (const fs::directory_entry& entry : fs::directory_iterator(earlier(), unknown)) {
     folders.push_back(entry.path());
@@ -223,9 +224,9 @@ void RunDirectory::check_files() const {
   for (const fs::path& folder : folders) {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, unknown)) {
       const fs::path name = entry.path().filename();
-      const bool is_ours = is_decisions(name) || std::ranges::any_of(named, [&](const auto& file) {
-                             return file.filename() == name;
-                           });
+      const bool is_ours =
+          folder == of_peers || is_decisions(name) ||
+          std::ranges::any_of(named, [&](const auto& file) { return file.filename() == name; });
       const fs::file_status status = entry.status(unknown);
       if (is_ours && fs::exists(status) && !fs::is_regular_file(status)) {
         throw usage_error(entry.path().string() +
@@ -245,6 +246,15 @@ RunDirectory RunDirectory::open(const fs::path& directory) {
   return run;
 }
 
+fs::path RunDirectory::peer_decisions(std::optional<WorkerId> worker) const {
+  return path_ / "decisions" /
+         (worker ? fmt::format("worker-{}.jsonl", index(*worker)) : "host.jsonl");
+}
+
+bool RunDirectory::has_peer_decisions() const {
+  return fs::exists(peer_decisions(std::nullopt));
+}
+
 void RunDirectory::check_decided() const {
   if (fs::exists(decisions())) {
     return;
@@ -260,11 +270,12 @@ void RunDirectory::check_decided() const {
     throw usage_error(config().string() +
                       " is not the configuration of a run: " + std::string(error.description()));
   }
-  if (topology != "ps") {
-    throw usage_error(path_.string() + ": nobody decides in a " + topology +
-                      ", so there is no decisions.jsonl to read");
+  if (topology != "ps" && has_peer_decisions()) {
+    throw usage_error(path_.string() + ": a " + topology +
+                      " has no server, whose decisions this needs; outpace replay reads those of "
+                      "its workers");
   }
-  throw usage_error(decisions().string() +
+  throw usage_error((topology == "ps" ? decisions() : peer_decisions(std::nullopt)).string() +
                     ": there is none, as --decisions off keeps none; record a run with "
                     "--decisions all or capped");
 }

@@ -5,10 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/ids.h"
 
 namespace outpace::record {
 
@@ -35,15 +38,18 @@ class RunDirectory {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::filesystem::path config() const { return path_ / "config.toml"; }
   [[nodiscard]] std::filesystem::path decisions() const { return path_ / "decisions.jsonl"; }
+  // Without a server, in place of that: a log of each process. Nothing: the host's.
+  [[nodiscard]] std::filesystem::path peer_decisions(std::optional<WorkerId> worker) const;
   [[nodiscard]] std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   [[nodiscard]] std::filesystem::path unusable() const { return path_ / "unusable.csv"; }
   [[nodiscard]] std::filesystem::path runtimes() const { return path_ / "runtimes.csv"; }
   [[nodiscard]] std::filesystem::path weights() const { return path_ / "weights.safetensors"; }
   // What the workers' script keeps beside the weights, if anything.
   [[nodiscard]] std::filesystem::path constants() const { return path_ / "constants.safetensors"; }
-  // Throws a usage error that says why if there are no decisions: the run had no server, or kept
-  // none.
+  // Throws a usage error that says why if there are no decisions of a server: the run had none, or
+  // kept none.
   void check_decided() const;
+  [[nodiscard]] bool has_peer_decisions() const;
   // The fitted runtime model of the policy, if it used one.
   [[nodiscard]] std::filesystem::path runtime_model() const { return path_ / kRuntimeModelName; }
   [[nodiscard]] std::filesystem::path summary() const { return path_ / "summary.json"; }
