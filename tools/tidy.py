@@ -10,6 +10,7 @@ import re
 import sys
 
 FILE_LINES_MAX = 500
+CLASS_LINES_MAX = 600  # Over all its files.
 PAGE_LINES_MAX = 250
 GENERATED_PAGES = ("options.md",)  # `make docs` writes them; they are looked up, not read.
 SUFFIXES = (".h", ".cc")
@@ -74,6 +75,9 @@ PROGRAM_TEST = re.compile(r"\bprogram_test\((\w+)\s([^)]*)\)")
 TEST_CLASS = re.compile(r"^class (\w+)\(([\w.]+).*\n(?:(?!\S).*\n)*", re.MULTILINE)
 NETWORK = re.compile(
     r"#include <(sys/socket\.h|sys/un\.h|netinet|arpa|netdb\.h|openssl)|::socket\(")
+CLASS_HEAD = re.compile(r" *(?:class|struct) (?:\[\[.*?\]\] )?(\w+)")
+MEMBER_HEAD = re.compile(r"\b((?:\w+::)+)(?:~?\w+|operator\W+)\(")
+LARGE_CLASS = re.compile(r"// Large class: \S")
 PROXY = re.compile(r"lab/chaos_run/fault_proxy(_test)?\.cc")  # It spoils what others send by wire/.
 
 
@@ -226,6 +230,69 @@ def phrase_problems(root):
                     yield path, number, f"'{found[0]}' is hard to read; write {instead}"
 
 
+def class_parts(path):
+    """Yields (class, its definition's line or None, lines) for each part of a class in the file.
+
+    A part is the definition, without the classes inside, or a member function's definition outside
+    of it. This relies on the formatter's layout: what begins in a column ends in it with a brace.
+    """
+    lines = path.read_text().splitlines()
+    spaces, opened = [], []  # Opened: [indentation, class, line of the definition, lines so far].
+    for number, line in enumerate(lines, 1):
+        at_class = CLASS_HEAD.match(line)
+        if at_class or (not opened and re.match(r"(?!template\b)[\w\[]", line)):
+            head = []
+            for one in lines[number - 1:]:
+                head.append(re.sub(r"\s*//.*", "", one))
+                if head[-1].endswith((";", "{", "}")):
+                    break
+            text = " ".join(head)
+            space = re.fullmatch(r"namespace ?([\w:]*) \{", text)
+            member = None if at_class else MEMBER_HEAD.search(text)
+            part = ["::".join([*spaces, member[1][:-2]]) if member else path.name, None]
+            if space:
+                spaces.append(space[1] or f"({path.name})")
+            elif at_class and text.endswith("{"):
+                inside = opened[-1][1] if opened else "::".join(spaces)
+                indent = len(line) - len(line.lstrip())
+                opened.append([indent, f"{inside}::{at_class[1]}", number, 0])
+            elif not at_class and text.endswith("{") and not re.search(r"(= |\w)\{$", text):
+                opened.append([0, *part, 0])
+            elif member:
+                yield *part, len(head)
+        if opened:
+            opened[-1][-1] += 1
+            if line.startswith(" " * opened[-1][0] + "}"):
+                yield tuple(opened.pop()[1:])
+        elif spaces and re.match(r"\}(?!;)", line):
+            spaces.pop()
+
+
+def class_problems(root):
+    """Classes that are too large without a reason, and reasons of classes that are not."""
+    sizes, defined = {}, {}
+    for path in sorted(path for top in CODE_FOLDERS for path in (root / top).rglob("*")):
+        if path.suffix in SUFFIXES and not path.stem.endswith("_test"):
+            for name, number, lines in class_parts(path):
+                sizes[name] = sizes.get(name, 0) + lines
+                if number:
+                    defined[name] = (path, number)
+    for name, (path, number) in defined.items():
+        above = path.read_text().splitlines()[:number - 1]
+        while above and above[-1].startswith("template"):
+            above.pop()
+        comment = []
+        while above and above[-1].lstrip().startswith("//"):
+            comment.append(above.pop().lstrip())
+        has_reason = any(LARGE_CLASS.match(line) for line in comment)
+        if sizes[name] > CLASS_LINES_MAX and not has_reason:
+            yield path, number, (
+                f"{name} has {sizes[name]} lines over all its files; split it at {CLASS_LINES_MAX}, "
+                "or say above it why it is one: '// Large class: its parts share all state.'")
+        elif sizes[name] <= CLASS_LINES_MAX and has_reason:
+            yield path, number, f"{name} has {sizes[name]} lines: its reason to be large is not needed"
+
+
 def page_problems(root):
     """The problems of the pages of docs/ as a whole."""
     for path in sorted((root / "docs").rglob("*.md")):
@@ -303,6 +370,7 @@ def problems(root):
         if folder and folder != "cli" and not pure:
             if path.suffix == ".cc" and not path.stem.endswith("_test"):
                 yield from tested_by_problems(path, root)
+    yield from class_problems(root)
     yield from page_problems(root)
     yield from phrase_problems(root)
     yield from link_problems(root)

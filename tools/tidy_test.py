@@ -283,6 +283,54 @@ class Tidy(unittest.TestCase):
         self.write("src/world/live/loop.h", "// A loop.\n")
         self.assert_found("src/world/live/loop.h:1", "no #pragma once")
 
+    def write_class(self, above="", functions=59):
+        """A class of eight lines apart from a struct inside, a function of one line, and others of ten."""
+        self.write("src/world/live/server.h", CLEAN_HEADER + "namespace outpace::live {\n\n"
+                   "enum class Way {\n  kThere,\n};\n" + above +
+                   "template <typename T>\nclass Server final\n    : public Base {\n public:\n"
+                   "  struct Inner {\n    int x;\n  };\n"
+                   "  Server();\n  int get() {\n    return 1;\n  }\n};\n\n}  // namespace outpace::live\n")
+        body = " {\n" + "  if (x) {\n  }\n" * 4 + "}\n"
+        text = ("namespace outpace::live {\nnamespace {\n\nint free_one(int x = std::get(1))" + body +
+                "constexpr int kTable[] = {\n    1};\nconstexpr Pair kPair{\n    .x = 1,\n};\n}  // namespace\n\nServer::Server() : x_{1} {}\n" +
+                "std::vector<int> Server::Inner::look(Inner::Kind kind)" + body)
+        for i in range(functions):
+            if i % 30 == 0:
+                self.write(f"src/world/live/server_{i}.cc", "// Tested by src/world/live/loop_test.cc.\n" + text)
+                text = "namespace outpace::live {\n"
+            text += f"Inner::Kind Server::do_{i}(int x)  // It does.\n" + body[1:]
+        self.write("src/world/live/server_rest.cc", "// Tested by src/world/live/loop_test.cc.\n" + text)
+
+    def test_a_class_is_counted_over_all_its_files(self):
+        self.write_class()
+        sizes = {}
+        for path in sorted(self.root.rglob("server*")):
+            for name, _, lines in tidy.class_parts(path):
+                sizes[name] = sizes.get(name, 0) + lines
+        self.assertEqual(sizes["outpace::live::Server"], 8 + 1 + 59 * 11)
+        self.assertEqual(sizes["outpace::live::Server::Inner"], 3 + 10)
+
+    def test_classes_of_one_name_are_counted_apart(self):
+        text = "// Tested by src/world/live/loop_test.cc.\nnamespace {\n" + (
+            "class Ring {\n" + "  int x;\n" * 300 + "};\n}  // namespace\n")
+        for name in ("one", "other", "third"):
+            self.write(f"src/world/live/{name}.cc", text)
+        self.assert_clean()
+
+    def test_a_large_class_needs_a_reason(self):
+        self.write_class(functions=53)
+        self.assert_clean()
+        self.write_class(functions=54)
+        self.assert_found("src/world/live/server.h:10", "outpace::live::Server has 603 lines over all")
+        self.write_class("// A server.\n\n// Large class: it is not above.\n\n", functions=54)
+        self.assert_found("src/world/live/server.h:14", "split it at 600, or say above it why")
+        self.write_class("// A server.\n// Large class: its parts share all of its\n// state.\n", functions=54)
+        self.assert_clean()
+
+    def test_a_reason_of_a_class_that_is_not_large(self):
+        self.write_class("// Large class: it was.\n", functions=2)
+        self.assert_found("src/world/live/server.h:11", "has 31 lines: its reason to be large is not")
+
     def test_a_pure_file_without_a_test(self):
         self.write("src/core/policy/async.cc", "\n")
         self.assert_found("src/core/policy/async.cc:1", "no test beside it")

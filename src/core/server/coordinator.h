@@ -103,6 +103,7 @@ struct Newcomer {
   std::uint32_t ahead = 0;  // Releases whose examples it is told ahead.
 };
 
+// Large class: one event may change the members, their leases and the version together.
 class Coordinator {
  public:
   // Sees every decision before it is carried out: the run's record.

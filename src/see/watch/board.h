@@ -152,6 +152,7 @@ struct WorkerView {
   [[nodiscard]] bool longer() const;
 };
 
+// Large class: what it shows comes from the same events.
 class Board {
  public:
   static constexpr std::size_t kStalenessMost = 1000;

@@ -28,6 +28,7 @@
 
 namespace outpace::peers {
 
+// Large class: workers, links and the host share one queue of events and its clock.
 class Cluster {
  public:
   // `timing` outlives this object. REQUIRES: check_faults() passes; a gossip has two workers.

@@ -108,6 +108,7 @@ struct ClusterResult {
   FaultCounts faults;
 };
 
+// Large class: workers, links and the server share one queue of events and its clock.
 class Cluster {
  public:
   using Decided = server::Coordinator::Observer;

@@ -85,6 +85,7 @@ struct HostResult {
   std::vector<float> weights;  // In a gossip, the mean of all workers'; empty if they never came.
 };
 
+// Large class: a lost worker changes the group, the record and the end of the run together.
 class Host {
  public:
   // Listens at once. Throws Error if it cannot.

@@ -107,6 +107,7 @@ struct RunResult {
   std::vector<float> weights;
 };
 
+// Large class: each message of a peer may touch the admission, the coordinator and the shard.
 class Server {
  public:
   // Listens at once. Throws Error if it cannot, or if an option is wrong.
