@@ -51,11 +51,7 @@ std::uint64_t Alarms::begun(AlarmKind kind) const {
 }
 
 void Alarms::say(const Alarm& alarm) {
-  ++said_;
-  log_.push_back(alarm);
-  if (log_.size() > kLogged) {
-    log_.pop_front();
-  }
+  log_.add() = alarm;
   new_.push_back(alarm);
   if (new_.size() > kLogged) {
     new_.pop_front();

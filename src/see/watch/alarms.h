@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "watch/newest.h"
 
 namespace outpace::watch {
 
@@ -52,6 +53,8 @@ class Alarms {
   void begin(Alarm alarm);
   // Ends, if it is on.
   void end(Alarm alarm);
+  // One of both, as the alarm says.
+  void tell(Alarm alarm) { alarm.over ? end(std::move(alarm)) : begin(std::move(alarm)); }
 
   [[nodiscard]] bool is_on(AlarmKind kind, std::optional<WorkerId> worker) const {
     return on_.contains({kind, worker});
@@ -64,8 +67,8 @@ class Alarms {
   [[nodiscard]] std::uint64_t begun(AlarmKind kind) const;
   // The newest kLogged, with the number of all that were said so far.
   static constexpr std::size_t kLogged = 100;
-  [[nodiscard]] const std::deque<Alarm>& log() const { return log_; }
-  [[nodiscard]] std::uint64_t said() const { return said_; }
+  [[nodiscard]] const std::deque<Alarm>& log() const { return log_.items(); }
+  [[nodiscard]] std::uint64_t said() const { return log_.added(); }
   [[nodiscard]] bool has_new() const { return !new_.empty(); }
   // What was said since the last call, for others to pass on.
   [[nodiscard]] std::deque<Alarm> take_new() { return std::exchange(new_, {}); }
@@ -75,9 +78,8 @@ class Alarms {
 
   std::map<std::pair<AlarmKind, std::optional<WorkerId>>, Alarm> on_;
   std::map<AlarmKind, std::uint64_t> begun_;
-  std::deque<Alarm> log_;
+  Newest<Alarm, kLogged> log_;
   std::deque<Alarm> new_;
-  std::uint64_t said_ = 0;
 };
 
 }  // namespace outpace::watch

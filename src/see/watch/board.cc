@@ -15,10 +15,8 @@ namespace {
 constexpr std::size_t kPoints = 720;
 constexpr double kPointPeriod = 0.5;  // Seconds, at first.
 constexpr std::size_t kEvaluations = 1000;
-constexpr std::size_t kUpdates = 400;
 // Gradients in a row that end an alarm: the usual staleness may be near the bound.
 constexpr std::uint32_t kInBound = 20;
-constexpr const char* kClusterRecovered = "most workers have recovered";
 
 }  // namespace
 
@@ -37,9 +35,7 @@ void Board::decided(Time now,
                     const policy::Event& event,
                     std::span<const policy::Action> actions,
                     const Because& because) {
-  now_ = std::max(now_, now);
-  lanes_.advance(now_);
-  whole_.advance(now_);
+  reach(now);
   std::visit([this](const auto& one) { take(one); }, event);
   for (const policy::Action& action : actions) {
     std::visit([this](const auto& one) { carry_out(one); }, action);
@@ -53,14 +49,7 @@ void Board::decided(Time now,
                             return std::holds_alternative<policy::WakeAt>(action);
                           });
   if (!only_timer) {
-    ++decisions_;
-    if (told_.size() < kTold) {
-      told_.emplace_back();
-    } else {
-      told_.push_back(std::move(told_.front()));  // Its memory is used again.
-      told_.pop_front();
-    }
-    Told& told = told_.back();
+    Told& told = told_.add();
     told.at = now_;
     told.event = event;
     if (const auto* set = std::get_if<policy::PolicySet>(&event)) {
@@ -74,13 +63,19 @@ void Board::decided(Time now,
   tick();
 }
 
-void Board::look(Time now, std::optional<double> loss) {
+void Board::reach(Time now) {
   now_ = std::max(now_, now);
   lanes_.advance(now_);
   whole_.advance(now_);
+}
+
+void Board::look(Time now, std::optional<double> loss) {
+  reach(now);
   if (loss) {
     sums_.loss = loss;
-    heed_loss(*loss);
+    if (auto alarm = loss_alarm_.see(now_, *loss)) {
+      alarms_.tell(*std::move(alarm));
+    }
   }
   add_waiting();
   tick();
@@ -95,21 +90,19 @@ void Board::use(Time now, const ServerUse& use) {
   use_ = use;
   constexpr double kShareLeast = 0.05;
   constexpr std::uint64_t kBytesLeast = std::uint64_t{1} << 30U;
-  Alarm alarm{.at = now_, .kind = AlarmKind::kDiskFull};
-  if (use.disk_free_share < kShareLeast && use.disk_free_bytes < kBytesLeast) {
-    alarm.words = fmt::format("the disk of the run's record is nearly full: {} MiB are free",
-                              use.disk_free_bytes >> 20U);
-    alarms_.begin(std::move(alarm));
-  } else {
-    alarm.words = "the disk of the run's record has room again";
-    alarms_.end(std::move(alarm));
-  }
+  const bool full = use.disk_free_share < kShareLeast && use.disk_free_bytes < kBytesLeast;
+  alarms_.tell(
+      {.at = now_,
+       .kind = AlarmKind::kDiskFull,
+       .over = !full,
+       .words = full ? fmt::format("the disk of the run's record is nearly full: {} MiB are free",
+                                   use.disk_free_bytes >> 20U)
+                     : "the disk of the run's record has room again"});
 }
 
 void Board::links(Time now, bool broken, const std::string& words) {
   now_ = std::max(now_, now);
-  const Alarm alarm{.at = now_, .kind = AlarmKind::kLinks, .words = words};
-  broken ? alarms_.begin(alarm) : alarms_.end(alarm);
+  alarms_.tell({.at = now_, .kind = AlarmKind::kLinks, .over = !broken, .words = words});
 }
 
 void Board::worker_is(WorkerId id, const std::string& host, double sending) {
@@ -145,7 +138,7 @@ void Board::take(const policy::WorkerJoined& event) {
   if (back && !stalled && lanes_.doing(event.worker) == Doing::kGone) {
     ++restarts_;
     slow_.forget(event.worker);
-    held_.erase(event.worker);
+    slow_alarms_.forget(event.worker);
     alarms_.end({.at = now_,
                  .kind = AlarmKind::kSlow,
                  .worker = event.worker,
@@ -286,13 +279,10 @@ void Board::carry_out(const policy::Commit& /*action*/) {
   sums_.applied += std::exchange(pending_, 0);
   sums_.update_seconds += to_seconds(now_ - last_update_);
   last_update_ = now_;
-  updates_.push_back({.at = now_,
-                      .gradients = std::exchange(accepted_, 0),
-                      .live = sums_.live,
-                      .applied = sums_.applied});
-  if (updates_.size() > kUpdates) {
-    updates_.pop_front();
-  }
+  updates_.add({.at = now_,
+                .gradients = std::exchange(accepted_, 0),
+                .live = sums_.live,
+                .applied = sums_.applied});
 }
 
 void Board::carry_out(const policy::Release& action) {
@@ -334,89 +324,19 @@ void Board::measured(WorkerId id, double seconds, bool longer) {
   (longer ? one.cut : one.whole).add(seconds);
   one.cut_in_a_row = longer ? one.cut_in_a_row + 1 : 0;
   if (const auto change = slow_.see(id, seconds, longer)) {
-    heed(*change);
-  }
-}
-
-void Board::heed(const SlowChange& change) {
-  if (change.change == Change::kSlow) {
-    held_[change.worker] = {.since = now_, .change = change};
-    return;
-  }
-  held_.erase(change.worker);
-  Alarm alarm{.at = now_,
-              .kind = change.worker ? AlarmKind::kSlow : AlarmKind::kCluster,
-              .worker = change.worker};
-  if (alarms_.is_on(alarm.kind, alarm.worker)) {
-    alarm.words = change.worker ? name(*change.worker) + " has recovered" : kClusterRecovered;
-    news_line(alarm.words);
-    alarms_.end(std::move(alarm));
-  }
-}
-
-void Board::tell_held() {
-  constexpr Duration kHold = std::chrono::seconds(1);
-  constexpr std::uint32_t kAlwaysCut = 20;  // In a row: more than bad luck.
-  for (auto held = held_.begin(); held != held_.end();) {
-    const SlowChange& change = held->second.change;
-    const double factor = change.worker ? slow_.factor(*change.worker) : change.factor;
-    // How slow it is cannot be known if it is always cut off.
-    const bool always_cut =
-        change.worker && change.at_least && worker(*change.worker).cut_in_a_row >= kAlwaysCut;
-    if (now_ - held->second.since < kHold || (factor < SlowWatch::kWorthTelling && !always_cut)) {
-      ++held;
-      continue;
+    const std::optional<Alarm> over = slow_alarms_.see(now_, *change);
+    if (over && alarms_.is_on(over->kind, over->worker)) {
+      news_line(over->words);
+      alarms_.tell(*over);
     }
-    std::string words;
-    if (!change.worker) {
-      words = fmt::format("most workers have become slow: {:.1f}x their own past", factor);
-    } else if (factor < SlowWatch::kWorthTelling) {
-      words = fmt::format("{} has become slow: cut off {} times in a row, which it was not before",
-                          name(*change.worker),
-                          worker(*change.worker).cut_in_a_row);
-    } else {
-      words = fmt::format("{} has become slow: {}{:.1f}x its own past",
-                          name(*change.worker),
-                          change.at_least ? "at least " : "",
-                          factor);
-    }
-    news_line(words);
-    alarms_.begin({.at = now_,
-                   .kind = change.worker ? AlarmKind::kSlow : AlarmKind::kCluster,
-                   .worker = change.worker,
-                   .words = words});
-    held = held_.erase(held);
-  }
-}
-
-void Board::heed_loss(double loss) {
-  Alarm alarm{.at = now_, .kind = AlarmKind::kLoss};
-  if (!std::isfinite(loss)) {
-    alarm.words = "the training loss is not finite";
-    alarms_.begin(std::move(alarm));
-    return;
-  }
-  loss_first_ = loss_first_.value_or(loss);
-  loss_least_ = std::min(loss_least_, loss);
-  constexpr double kTimesLeast = 2.0;
-  constexpr double kTimesFirst = 1.5;
-  constexpr double kOver = 0.9;  // An alarm ends below this share of its beginning: no flapping.
-  // A loss that is not above 0 at first has no scale by which to tell.
-  const double at = *loss_first_ > 0.0
-                        ? std::max(kTimesLeast * loss_least_, kTimesFirst * *loss_first_)
-                        : std::numeric_limits<double>::infinity();
-  if (loss > at) {
-    alarm.words = fmt::format(
-        "the training loss diverges: {:.3g}, and it was {:.3g} at its least", loss, loss_least_);
-    alarms_.begin(std::move(alarm));
-  } else if (loss <= kOver * at) {
-    alarm.words = fmt::format("the training loss is {:.3g} again", loss);
-    alarms_.end(std::move(alarm));
   }
 }
 
 void Board::tick() {
-  tell_held();
+  for (Alarm& alarm : slow_alarms_.due(now_, slow_, workers_)) {
+    news_line(alarm.words);
+    alarms_.begin(std::move(alarm));
+  }
   const double seconds = to_seconds(now_);
   if (!course_.due(seconds)) {
     return;
@@ -437,14 +357,6 @@ void Board::add_waiting() {
     if (more > 0.0 && !one.sample().empty()) {
       sums_.waiting += more * nominal_of(one) / std::max(median(one.sample()), 1e-9);
     }
-  }
-}
-
-void Board::news_line(std::string words) {
-  ++news_said_;
-  news_.push_back({.at = now_, .words = std::move(words)});
-  if (news_.size() > kNews) {
-    news_.pop_front();
   }
 }
 

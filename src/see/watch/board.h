@@ -6,17 +6,15 @@
 
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <limits>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -27,8 +25,13 @@
 #include "record/recent_decisions.h"
 #include "watch/alarms.h"
 #include "watch/lanes.h"
+#include "watch/loss_alarm.h"
+#include "watch/newest.h"
+#include "watch/recent_updates.h"
 #include "watch/series.h"
+#include "watch/slow_alarms.h"
 #include "watch/slow_watch.h"
+#include "watch/worker_view.h"
 
 namespace outpace::watch {
 
@@ -104,55 +107,6 @@ struct NewsLine {
   std::string words;
 };
 
-// REQUIRES: there is one.
-[[nodiscard]] double median(std::vector<float> values);
-
-// The newest runtimes of a full mini-batch, in seconds.
-class Recent {
- public:
-  void add(double seconds) { seconds_[count_++ % seconds_.size()] = static_cast<float>(seconds); }
-  [[nodiscard]] std::size_t size() const { return std::min<std::size_t>(count_, seconds_.size()); }
-  [[nodiscard]] std::vector<float> all() const {
-    return {seconds_.begin(), seconds_.begin() + static_cast<std::ptrdiff_t>(size())};
-  }
-
- private:
-  std::array<float, 20> seconds_{};
-  std::uint64_t count_ = 0;
-};
-
-struct WorkerView {
-  bool live = false;
-  bool open = false;  // It computes.
-  bool cancelled = false;
-  Time released{};
-  double share = 1.0;
-  std::uint32_t joined = 0;  // Times.
-  std::uint32_t nominal = 0;
-  std::uint32_t examples = 0;  // In its last gradient.
-  std::uint64_t computed_on = 0;
-  std::uint64_t accepted = 0;
-  std::uint64_t dropped = 0;
-  std::uint64_t abandoned = 0;
-  std::uint64_t turned_away = 0;
-  std::uint64_t applied = 0;    // Examples.
-  std::uint32_t in_bound = 0;   // Gradients in a row that were not too stale.
-  double runtime_sum = 0.0;     // The sum of whole runtimes, in seconds,
-  std::uint64_t runtimes = 0;   // which are this many.
-  double waited_counted = 0.0;  // The part of its waiting that is in the sums.
-  Recent whole;
-  Recent cut;                      // The times after which it was cut off,
-  std::uint32_t cut_in_a_row = 0;  // this many since its last whole runtime.
-  std::string host;
-
-  // Its recent runtimes, or the times after which it was cut off, if it is longer().
-  [[nodiscard]] std::vector<float> sample() const { return longer() ? cut.all() : whole.all(); }
-  // Its sample only says that it takes longer than that: it is cut off time and again, and what it
-  // took before does not explain that.
-  [[nodiscard]] bool longer() const;
-};
-
-// Large class: what it shows comes from the same events.
 class Board {
  public:
   static constexpr std::size_t kStalenessMost = 1000;
@@ -206,14 +160,14 @@ class Board {
   [[nodiscard]] const Series<Point>& course() const { return course_; }
   [[nodiscard]] const Series<Evaluated>& evaluations() const { return evaluations_; }
   [[nodiscard]] const std::vector<std::uint64_t>& staleness() const { return staleness_; }
-  [[nodiscard]] const std::deque<Told>& told() const { return told_; }
-  [[nodiscard]] std::uint64_t decisions() const { return decisions_; }
+  [[nodiscard]] const std::deque<Told>& told() const { return told_.items(); }
+  [[nodiscard]] std::uint64_t decisions() const { return told_.added(); }
   // The newest decisions; nothing unless it keeps them. record::trace_of() makes a trace of them.
   [[nodiscard]] record::RecentDecisions::Parts recent() const {
     return recent_ ? recent_->keep() : record::RecentDecisions::Parts{};
   }
-  [[nodiscard]] const std::deque<NewsLine>& news() const { return news_; }
-  [[nodiscard]] std::uint64_t news_said() const { return news_said_; }
+  [[nodiscard]] const std::deque<NewsLine>& news() const { return news_.items(); }
+  [[nodiscard]] std::uint64_t news_said() const { return news_.added(); }
   [[nodiscard]] Alarms& alarms() { return alarms_; }
   [[nodiscard]] const Alarms& alarms() const { return alarms_; }
   [[nodiscard]] const SlowWatch& slow() const { return slow_; }
@@ -229,11 +183,9 @@ class Board {
   [[nodiscard]] std::uint64_t gradients_cancelled() const { return gradients_cancelled_; }
   [[nodiscard]] std::uint64_t gradients_turned_away() const { return turned_away_; }
 
-  // The recent rate, in examples applied a second, and the recent time from one update to the next.
-  // Points of the course are minutes apart in a long run, so these do not come from them. The rate
-  // is not finite where all updates are of the same moment.
-  [[nodiscard]] std::optional<double> rate() const;
-  [[nodiscard]] std::optional<double> update_seconds() const;
+  // Points of the course are minutes apart in a long run, so these do not come from them.
+  [[nodiscard]] std::optional<double> rate() const { return updates_.rate(now_); }
+  [[nodiscard]] std::optional<double> update_seconds() const { return updates_.seconds(now_); }
   // Live workers that a typical recent update did without; nothing under a policy that cuts nobody
   // off.
   [[nodiscard]] std::optional<std::uint32_t> cut_off() const;
@@ -246,13 +198,6 @@ class Board {
   [[nodiscard]] std::string gain_in_words() const;
 
  private:
-  struct Update {
-    Time at{};
-    std::uint32_t gradients = 0;
-    std::uint32_t live = 0;
-    std::uint64_t applied = 0;  // So far.
-  };
-
   void take(const policy::WorkerJoined& event);
   void take(const policy::WorkerLeft& event);
   void take(const policy::GradientArrived& event);
@@ -276,20 +221,15 @@ class Board {
   }
   // A runtime, of a full mini-batch, or longer.
   void measured(WorkerId id, double seconds, bool longer);
-  void heed(const SlowChange& change);
-  // Alarms of workers that have been slow for a second, and are worth telling: where mini-batches
-  // take a millisecond, a busy machine slows down some worker many times a second.
-  void tell_held();
-  void heed_loss(double loss);
+  // Time goes on.
+  void reach(Time now);
   void tick();
   void add_waiting();
   // Which policy is in force, of the given chain.
   void follow_policy(const std::string& chain, std::size_t phase);
-  // The update from which on they are recent. REQUIRES: there is one.
-  [[nodiscard]] std::size_t first_recent() const;
   [[nodiscard]] double seconds_for_all() const;
   [[nodiscard]] bool any_longer() const;  // Among the live.
-  void news_line(std::string words);
+  void news_line(std::string words) { news_.add() = {.at = now_, .words = std::move(words)}; }
 
   About about_;
   Lanes lanes_;  // Recent lanes,
@@ -300,12 +240,10 @@ class Board {
   Series<Point> course_;
   Series<Evaluated> evaluations_;
   std::vector<std::uint64_t> staleness_;
-  std::deque<Told> told_;
-  std::uint64_t decisions_ = 0;
+  Newest<Told, kTold> told_;
   std::optional<record::RecentDecisions> recent_;
-  std::deque<NewsLine> news_;
-  std::uint64_t news_said_ = 0;
-  std::deque<Update> updates_;  // The newest.
+  Newest<NewsLine, kNews> news_;
+  RecentUpdates updates_;
   std::uint32_t accepted_ = 0;  // Gradients since the last update,
   std::uint64_t pending_ = 0;   // and their examples.
   std::uint32_t nominal_ = 0;   // Examples in a full mini-batch, of the last gradient.
@@ -314,14 +252,9 @@ class Board {
   std::uint64_t gradients_cancelled_ = 0;
   std::uint64_t turned_away_ = 0;
   SlowWatch slow_;
-  struct Held {
-    Time since{};
-    SlowChange change;
-  };
-  std::map<std::optional<WorkerId>, Held> held_;  // By worker; nothing: the cluster.
+  SlowAlarms slow_alarms_;
+  LossAlarm loss_alarm_;
   Alarms alarms_;
-  double loss_least_ = std::numeric_limits<double>::infinity();
-  std::optional<double> loss_first_;
   std::optional<policy::Outlook> outlook_;
   ServerUse use_;
   std::string why_ended_;

@@ -68,12 +68,42 @@ Point point_of(const json& line) {
   return point;
 }
 
+Evaluated evaluated_of(const json& line) {
+  Evaluated found{.seconds = real(at(line, 0U)),
+                  .version = whole(at(line, 1U)),
+                  .examples = whole(at(line, 2U)),
+                  .accuracy = real_or_none(at(line, 3U)),
+                  .loss = real_or_none(at(line, 4U))};
+  for (std::size_t i = 5; i < line.size(); ++i) {
+    found.values.push_back({.name = text(at(line[i], 0U)), .value = real(at(line[i], 1U))});
+  }
+  return found;
+}
+
+WorkerView worker_of(const json& one) {
+  WorkerView view;
+  view.joined = static_cast<std::uint32_t>(whole(at(one, "joined")));
+  view.accepted = whole(at(one, "accepted"));
+  view.dropped = whole(at(one, "dropped"));
+  view.abandoned = whole(at(one, "cancelled"));
+  view.host = text(at(one, "host"));
+  return view;
+}
+
+// What `one_of` makes of each item of the list.
+template <typename OneOf>
+auto all_of(const json& items, OneOf one_of) {
+  std::vector<decltype(one_of(items))> all;
+  for (const json& one : list(items)) {
+    all.push_back(one_of(one));
+  }
+  return all;
+}
+
 }  // namespace
 
 void Board::goes_on(Time now, std::uint64_t version) {
-  now_ = std::max(now_, now);
-  lanes_.advance(now_);
-  whole_.advance(now_);
+  reach(now);
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     const WorkerId id{static_cast<std::uint32_t>(i)};
     workers_[i].live = false;
@@ -86,7 +116,7 @@ void Board::goes_on(Time now, std::uint64_t version) {
          .worker = id,
          .words = fmt::format("another server goes on: worker {}'s past counts no longer", i)});
   }
-  held_.clear();
+  slow_alarms_.forget_all();
   updates_.clear();
   sums_.live = 0;
   sums_.version = version;
@@ -102,10 +132,7 @@ void Board::remember(const std::string& frame) {
     return;
   }
   now_ = Time{from_seconds(std::max(0.0, real(at(past, "now"))))};
-  std::vector<Point> points;
-  for (const json& line : list(at(past, "points"))) {
-    points.push_back(point_of(line));
-  }
+  std::vector<Point> points = all_of(at(past, "points"), point_of);
   if (!points.empty()) {
     sums_ = points.back();
     const double apart = (points.back().seconds - points.front().seconds) /
@@ -113,42 +140,21 @@ void Board::remember(const std::string& frame) {
     const double newest = points.back().seconds;
     course_.go_on(std::move(points), apart, newest);
   }
-  for (const json& line : list(at(past, "evaluations"))) {
-    Evaluated found{.seconds = real(at(line, 0U)),
-                    .version = whole(at(line, 1U)),
-                    .examples = whole(at(line, 2U)),
-                    .accuracy = real_or_none(at(line, 3U)),
-                    .loss = real_or_none(at(line, 4U))};
-    for (std::size_t i = 5; i < line.size(); ++i) {
-      found.values.push_back({.name = text(at(line[i], 0U)), .value = real(at(line[i], 1U))});
-    }
+  for (const Evaluated& found : all_of(at(past, "evaluations"), evaluated_of)) {
     evaluations_.add(found.seconds, found);
   }
-  for (const json& count : list(at(past, "staleness"))) {
-    staleness_.push_back(whole(count));
+  staleness_ = all_of(at(past, "staleness"), whole);
+  if (const double cell = real(at(at(past, "about"), "cell")); cell > 0.0) {
+    whole_.read(cell, all_of(at(past, "lanes"), text));
   }
-  std::vector<std::string> lanes;
-  for (const json& one : list(at(past, "lanes"))) {
-    lanes.push_back(text(one));
-  }
-  const double cell = real(at(at(past, "about"), "cell"));
-  if (cell > 0.0) {
-    whole_.read(cell, lanes);
-  }
-  for (const json& one : list(at(past, "workers"))) {
-    WorkerView& view = workers_.emplace_back();
-    view.joined = static_cast<std::uint32_t>(whole(at(one, "joined")));
-    view.accepted = whole(at(one, "accepted"));
-    view.dropped = whole(at(one, "dropped"));
-    view.abandoned = whole(at(one, "cancelled"));
-    view.host = text(at(one, "host"));
-    gradients_dropped_ += view.dropped;
-    gradients_cancelled_ += view.abandoned;
+  workers_ = all_of(at(past, "workers"), worker_of);
+  for (const WorkerView& one : workers_) {
+    gradients_dropped_ += one.dropped;
+    gradients_cancelled_ += one.abandoned;
   }
   for (const json& line : list(at(past, "news"))) {
-    news_.push_back({.at = Time{from_seconds(real(at(line, 0U)))}, .words = text(at(line, 1U))});
+    news_.add() = {.at = Time{from_seconds(real(at(line, 0U)))}, .words = text(at(line, 1U))};
   }
-  news_said_ = news_.size();
   restarts_ = whole(at(past, "restarts"));
   checkpoints_ = whole(at(past, "checkpoints"));
   if (const std::string names = text(at(past, "policy")); !names.empty()) {
