@@ -50,12 +50,10 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
       callbacks_(std::move(callbacks)),
       admission_(admission_options(options_)),
       evaluations_(options_.target),
+      policy_(options_.policy),
       strand_([this](Post post) { take(std::move(post)); }, [this] { rest(); }) {
   // What can be wrong in the options shows before anybody connects.
   (void)policy::make_policy(options_.policy, options_.coordinator.workers, options_.policy_inputs);
-  phases_ = policy::phases_of(options_.policy);
-  set_policy_ = options_.policy.text;
-  policy_ = phases_.front().policy.text;
   server::check(options_.shard);
   if (options_.manifest) {
     shard_.emplace(options_.shard, std::move(options_.weights), options_.manifest->sizes());
@@ -171,33 +169,23 @@ void Server::handle(Time now, Post post) {
 }
 
 void Server::stop_asked(Time now, const StopAsked& asked) {
-  admission::Effects before;
-  admission_.stop(asked.code, asked.why, before);
-  admit(now, std::move(before));
+  to_admission(now, [&](auto& out) { admission_.stop(asked.code, asked.why, out); });
   if (coordinator_ && !admission_.end()) {
-    server::Effects effects;
-    coordinator_->finish(now, asked.code, asked.why, effects);
-    carry_out(now, effects);
+    to_coordinator(now, [&](auto& out) { coordinator_->finish(now, asked.code, asked.why, out); });
   }
 }
 
 void Server::nobody_joins(Time now) {
-  admission::Effects before;
-  admission_.nobody_will_join(before);
-  admit(now, std::move(before));
+  to_admission(now, [&](auto& out) { admission_.nobody_will_join(out); });
   if (coordinator_ && !admission_.end()) {
-    server::Effects effects;
-    coordinator_->nobody_will_join(now, effects);
-    carry_out(now, effects);
+    to_coordinator(now, [&](auto& out) { coordinator_->nobody_will_join(now, out); });
   }
 }
 
 void Server::closed(Time now, wire::ConnectionId from, const wire::Closed& closed) {
   brought_.erase(from);
   has_constants_.erase(from);
-  admission::Effects effects;
-  admission_.closed(from, closed.why, effects);
-  admit(now, std::move(effects));
+  to_admission(now, [&](auto& out) { admission_.closed(from, closed.why, out); });
 }
 
 void Server::warn(const std::string& text) const {
@@ -239,9 +227,9 @@ void Server::carry_out(Time now, server::Effects& effects) {
                    give_up_asked(finish.why);
                  }});
   for (const server::MeasuredNorms& norms : measured) {
-    server::Effects next;
-    coordinator_->measured_norms(now, norms.version, norms.norms, next);
-    carry_out(now, next);
+    to_coordinator(now, [&](auto& out) {
+      coordinator_->measured_norms(now, norms.version, norms.norms, out);
+    });
   }
 }
 
@@ -310,17 +298,13 @@ Time Server::due() const {
 
 void Server::tick(Time now) {
   if (now >= admission_.next_deadline()) {
-    admission::Effects due;
-    admission_.tick(now, due);
-    admit(now, std::move(due));
+    to_admission(now, [&](auto& out) { admission_.tick(now, out); });
   }
   if (!coordinator_) {
     return;
   }
   if (now >= coordinator_->next_deadline()) {
-    server::Effects effects;
-    coordinator_->tick(now, effects);
-    carry_out(now, effects);
+    to_coordinator(now, [&](auto& out) { coordinator_->tick(now, out); });
   }
   look_at_weights(now);
   if (coordinator_->started() && now - last_status_ >= kStatusPeriod && callbacks_.status) {
@@ -336,11 +320,7 @@ void Server::hand_over_weights() {
 }
 
 void Server::await_evaluations() {
-  strand_.run([this] {
-    admission::Effects effects;
-    admission_.trained(now(), effects);
-    admit(now(), std::move(effects));
-  });
+  strand_.run([this] { to_admission(now(), [&](auto& out) { admission_.trained(now(), out); }); });
   for (std::optional<Time> until = now(); until;) {
     strand_.run([&] {
       admission::Effects effects;
@@ -370,9 +350,7 @@ void Server::send_last_snapshot() {
 void Server::close_the_run() {
   over_ = true;
   callbacks_ = {};
-  admission::Effects effects;
-  admission_.close(effects);
-  admit(now(), std::move(effects));
+  to_admission(now(), [&](auto& out) { admission_.close(out); });
 }
 
 void Server::take_late(const Post& post) {

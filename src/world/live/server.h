@@ -25,12 +25,12 @@
 #include "base/archive.h"
 #include "base/error.h"
 #include "base/spec.h"
+#include "live/brought.h"
 #include "live/left_out.h"
+#include "live/policy_change.h"
 #include "live/put_off.h"
 #include "live/strand.h"
 #include "policy/catalogue.h"
-#include "policy/switch_spec.h"
-#include "protocol/constants.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
 #include "server/shard.h"
@@ -160,11 +160,6 @@ class Server {
                             TransportWarned>;
 
   using Peer = admission::Peer;
-  // What a worker brings beside the first weights, as far as it has come.
-  struct Brought {
-    protocol::Assembly constants{};
-    std::map<std::uint32_t, update::BroughtState> states{};  // By tensor.
-  };
 
   void take(Post post);
   // Nothing more has arrived, for now: does what is due.
@@ -185,7 +180,6 @@ class Server {
   void observe(Time now, wire::ConnectionId from, const protocol::Observe& evaluator);
   // Carries out what the admission has decided.
   void admit(Time now, admission::Effects effects);
-  void welcome(wire::ConnectionId worker, std::uint32_t incarnation, bool needs_weights);
   void refuse(const admission::Refuse& refused);
   void refuse(Time now, wire::ConnectionId peer, protocol::Farewell how, const std::string& why);
   void make_coordinator(Time now);
@@ -205,8 +199,6 @@ class Server {
                  const Peer& peer,
                  const protocol::Push& push,
                  wire::Received&& received);
-  // Why a peer cannot answer the release of this identity; empty if it can.
-  [[nodiscard]] std::string why_not_from(const Peer& peer, const protocol::GradientId& id) const;
   // Ends the connection of a worker that broke the protocol, so that it does not wait.
   void expel(Time now,
              wire::ConnectionId from,
@@ -237,9 +229,6 @@ class Server {
   void keep(Time now, Archive& archive);
   // As it was read. Throws Error if its parts do not fit each other.
   void go_on(Time now, const admission::Terms& terms);
-  void keep_constants(Archive& archive);
-  // Refuses options that the state does not fit.
-  void keep_options(Archive& archive);
   void take_checkpoint(Time now);
   void take_constants(Time now, wire::ConnectionId from, protocol::Constants part);
   void take_state(Time now,
@@ -253,6 +242,19 @@ class Server {
   void warn(const std::string& text) const;
 
   void carry_out(Time now, server::Effects& effects);
+  // Tells the admission, or the coordinator, of an event, and carries out its answer.
+  template <typename Tell>
+  void to_admission(Time now, const Tell& tell) {
+    admission::Effects effects;
+    tell(effects);
+    admit(now, std::move(effects));
+  }
+  template <typename Tell>
+  void to_coordinator(Time now, const Tell& tell) {
+    server::Effects effects;
+    tell(effects);
+    carry_out(now, effects);
+  }
   // Once the run has begun.
   void tell_begin();
   // Finds the last message to each worker in `effects`, and whether the run ends with them.
@@ -295,11 +297,8 @@ class Server {
   bool warned_of_no_loss_ = false;
   Time last_status_{};
   Time next_weights_look_{};
-  std::vector<policy::Phase> phases_;        // The policy's; a Switched names one by its index.
-  std::string policy_;                       // The one that decides at present.
-  std::optional<wire::ConnectionId> asker_;  // Asked for a policy that does not decide yet.
-  std::string set_policy_;                   // The spec that phases_ are of.
-  Time wake_at_{};                           // When run() looks again.
+  PolicyChange policy_;
+  Time wake_at_{};  // When run() looks again.
   PutOff put_off_;
   Strand<Post> strand_;
   std::unique_ptr<wire::ServerTransport> transport_;  // Last: its threads post to the strand.

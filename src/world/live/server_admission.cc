@@ -10,25 +10,37 @@
 #include "policy/catalogue.h"
 
 namespace outpace::live {
+namespace {
+
+// `accepted`: admission::Accept, or Welcome, which says it again.
+template <typename Accepted>
+protocol::Welcome welcome(const server::CoordinatorOptions& job, const Accepted& accepted) {
+  const std::optional<server::LocalSteps>& local = job.local_steps;
+  return {.job = job.job,
+          .generation = job.generation,
+          .needs_weights = accepted.needs_weights,
+          .heartbeat = job.heartbeat_timeout / 5,
+          .seed = job.seed,
+          .with_replacement = job.with_replacement,
+          .incarnation = accepted.incarnation,
+          .inner_optimizer = local ? local->optimizer : "",
+          .inner_weight_decay = local ? local->weight_decay : 0.0};
+}
+
+}  // namespace
 
 void Server::greet(Time now, wire::ConnectionId from, const protocol::Hello& worker) {
   const auto held = admission_.in_the_way(now, worker);
   if (held && transport_->hung_up(*held)) {  // A process that follows another at once.
     transport_->close(*held);
     brought_.erase(*held);
-    admission::Effects gone;
-    admission_.hung_up(*held, gone);
-    admit(now, std::move(gone));
+    to_admission(now, [&](auto& out) { admission_.hung_up(*held, out); });
   }
-  admission::Effects effects;
-  admission_.hello(now, from, worker, version(), effects);
-  admit(now, std::move(effects));
+  to_admission(now, [&](auto& out) { admission_.hello(now, from, worker, version(), out); });
 }
 
 void Server::observe(Time now, wire::ConnectionId from, const protocol::Observe& evaluator) {
-  admission::Effects effects;
-  admission_.observe(from, evaluator, effects);
-  admit(now, std::move(effects));
+  to_admission(now, [&](auto& out) { admission_.observe(from, evaluator, out); });
 }
 
 void Server::admit(Time now, admission::Effects effects) {
@@ -38,10 +50,11 @@ void Server::admit(Time now, admission::Effects effects) {
       effects,
       Overloaded{[&](const admission::Accept& accepted) {
                    transport_->authorise(accepted.peer, admission_.terms().network->numbers());
-                   welcome(accepted.peer, accepted.incarnation, accepted.needs_weights);
+                   transport_->send(
+                       accepted.peer, welcome(options_.coordinator, accepted), nullptr);
                  },
                  [&](const admission::Welcome& again) {
-                   welcome(again.peer, again.incarnation, again.needs_weights);
+                   transport_->send(again.peer, welcome(options_.coordinator, again), nullptr);
                  },
                  [&](const admission::Refuse& refused) { refuse(refused); },
                  [&](const admission::HangUp& ended) { transport_->close(ended.peer); },
@@ -71,21 +84,6 @@ void Server::admit(Time now, admission::Effects effects) {
                  Ignoring<admission::End>{}});  // run() looks for the end.
 }
 
-void Server::welcome(wire::ConnectionId worker, std::uint32_t incarnation, bool needs_weights) {
-  const std::optional<server::LocalSteps>& local = options_.coordinator.local_steps;
-  transport_->send(worker,
-                   protocol::Welcome{.job = options_.coordinator.job,
-                                     .generation = options_.coordinator.generation,
-                                     .needs_weights = needs_weights,
-                                     .heartbeat = options_.coordinator.heartbeat_timeout / 5,
-                                     .seed = options_.coordinator.seed,
-                                     .with_replacement = options_.coordinator.with_replacement,
-                                     .incarnation = incarnation,
-                                     .inner_optimizer = local ? local->optimizer : "",
-                                     .inner_weight_decay = local ? local->weight_decay : 0.0},
-                   nullptr);
-}
-
 void Server::refuse(const admission::Refuse& refused) {
   transport_->send(refused.peer, refused.stop, nullptr);
   transport_->close(refused.peer);
@@ -95,24 +93,18 @@ void Server::refuse(Time now,
                     wire::ConnectionId peer,
                     protocol::Farewell how,
                     const std::string& why) {
-  admission::Effects effects;
-  admission_.refuse(peer, {how, why}, effects);
-  admit(now, std::move(effects));
+  to_admission(now, [&](auto& out) { admission_.refuse(peer, {how, why}, out); });
 }
 
 void Server::expel(Time now,
                    wire::ConnectionId from,
                    const std::string& why,
                    protocol::Farewell how) {
-  admission::Effects effects;
-  admission_.expel(from, {how, why}, effects);
-  admit(now, std::move(effects));
+  to_admission(now, [&](auto& out) { admission_.expel(from, {how, why}, out); });
 }
 
 void Server::ask_for_evaluator(Time now) {
-  admission::Effects effects;
-  admission_.ask_evaluator(now, effects);
-  admit(now, std::move(effects));
+  to_admission(now, [&](auto& out) { admission_.ask_evaluator(now, out); });
 }
 
 void Server::make_coordinator(Time now) {

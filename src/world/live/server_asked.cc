@@ -14,9 +14,7 @@ void Server::end_run(Time now, wire::ConnectionId from, const protocol::EndRun& 
   if (!admission_.end() && !end.why.empty()) {
     stop_asked(now, {ExitCode::kDone, end.why});
   } else if (!admission_.end() && coordinator_) {
-    server::Effects effects;
-    coordinator_->loop_ended(now, effects);
-    carry_out(now, effects);
+    to_coordinator(now, [&](auto& out) { coordinator_->loop_ended(now, out); });
   }
   answer(from, ExitCode::kDone, "");
 }

@@ -2,7 +2,6 @@
 // Tested by test/program/switch_test.py (class Control).
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,16 +22,12 @@ void Server::set_policy(Time now, wire::ConnectionId from, const protocol::SetPo
       answer(from, ExitCode::kFailure, why);
       return;
     }
-    phases_ = policy::phases_of(policy);
-    set_policy_ = policy.text;
+    policy_.ask(policy, from);
   } catch (const Error& error) {  // It stays the asker's.
     answer(from, error.code(), error.what());
     return;
   }
-  asker_ = from;
-  server::Effects effects;
-  coordinator_->set_policy(now, set.policy, effects);
-  carry_out(now, effects);
+  to_coordinator(now, [&](auto& out) { coordinator_->set_policy(now, set.policy, out); });
 }
 
 std::string Server::why_not(const Spec& policy) const {
@@ -44,9 +39,8 @@ std::string Server::why_not(const Spec& policy) const {
   if (!begun()) {
     return "the run has not begun: it waits for its workers";
   }
-  if (asker_) {
-    return "the policy is changing to " + phases_.front().policy.text +
-           " already; ask again when it has";
+  if (const std::string coming = policy_.coming(); !coming.empty()) {
+    return "the policy is changing to " + coming + " already; ask again when it has";
   }
   if (policy::waits_for_evaluator(policy) && !admission_.evaluator()) {
     return "'" + policy.text + "' waits for what an evaluator measures, and this run has none";
@@ -75,9 +69,7 @@ void Server::slow_down(Time now, wire::ConnectionId from, const protocol::SlowDo
       fmt::format("{} takes {:g} times as long from now on, as asked by outpace ctl",
                   name(slow.worker),
                   slow.factor);
-  if (callbacks_.warned) {
-    callbacks_.warned(news);
-  }
+  warn(news);
   answer(from, ExitCode::kDone, news);
 }
 
@@ -94,8 +86,8 @@ void Server::tell_status(Time now, wire::ConnectionId from, std::uint32_t protoc
   transport_->send(
       from,
       protocol::Status{
-          .policy = policy_,
-          .coming = asker_ ? phases_.front().policy.text : "",
+          .policy = policy_.in_force(),
+          .coming = policy_.coming(),
           .version = coordinator_->version(),
           .live = coordinator_->live(),
           .workers = std::max(options_.coordinator.workers - options_.coordinator.later,
@@ -115,23 +107,16 @@ void Server::answer(wire::ConnectionId asker, ExitCode code, const std::string& 
 }
 
 void Server::policy_switched(const server::Switched& seam) {
-  policy_ = phases_[seam.to].policy.text;
-  const std::string news = "policy is now " + policy_ + " from version " +
-                           std::to_string(count(seam.version)) + " on, staleness rule " +
-                           seam.staleness;
-  if (callbacks_.warned) {
-    callbacks_.warned(news);
-  }
-  if (asker_) {
-    answer(*std::exchange(asker_, std::nullopt), ExitCode::kDone, news);
+  const std::string news = policy_.switched(seam);
+  warn(news);
+  if (const auto asker = policy_.take_asker()) {
+    answer(*asker, ExitCode::kDone, news);
   }
 }
 
 void Server::give_up_asked(const std::string& why) {
-  if (asker_) {
-    answer(*std::exchange(asker_, std::nullopt),
-           ExitCode::kFailure,
-           "the run ended before its policy changed: " + why);
+  if (const auto asker = policy_.take_asker()) {
+    answer(*asker, ExitCode::kFailure, "the run ended before its policy changed: " + why);
   }
 }
 

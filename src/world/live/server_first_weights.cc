@@ -1,12 +1,10 @@
 // Where a run's first weights come from, and what travels once beside them.
 // Tested by src/world/live/script_test.cc.
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "live/server.h"
 #include "server/initial_weights.h"
 
@@ -37,20 +35,17 @@ void Server::take_initial_weights(Time now, wire::ConnectionId from, std::vector
     refuse("initial weights: " + why);
     return;
   }
-  if (!brought.constants.complete()) {
+  if (!brought.complete()) {
     refuse("initial weights: constants are missing");
     return;
   }
   shard_.emplace(shard_options(script), std::move(weights), network.sizes());
-  for (const auto& [tensor, state] : brought.states) {
-    if (const std::string why = shard_->begin_from(tensor, state); !why.empty()) {
-      shard_.reset();
-      refuse("the optimizer's state of tensor '" + printable(network.tensors[tensor].name) +
-             "': " + why);
-      return;
-    }
+  if (const std::string why = brought.begin(*shard_, network); !why.empty()) {
+    shard_.reset();
+    refuse(why);
+    return;
   }
-  constants_ = brought.constants.take();
+  constants_ = brought.take_constants();
   tell_constants();
   admission_.weights_came(from);
   admit(now, {});
@@ -63,32 +58,18 @@ void Server::take_state(Time now,
   if (!admission_.needs_weights()) {
     return;  // Another worker was asked, too, and was faster.
   }
-  const protocol::Manifest& network = *admission_.terms().network;
-  const auto refuse = [&](const std::string& why) { expel(now, from, "optimizer_state: " + why); };
-  if (part.tensor >= network.tensors.size() ||
-      numbers.size() != network.tensors[part.tensor].numbers()) {
-    refuse("it is of no tensor of the network");
-    return;
+  const std::string why =
+      brought_[from].add(*admission_.terms().network, std::move(part), std::move(numbers));
+  if (!why.empty()) {
+    expel(now, from, "optimizer_state: " + why);
   }
-  update::BroughtState& state = brought_[from].states[part.tensor];
-  if (!state.parts.empty() && part.updates != state.updates) {
-    refuse("its parts count other updates");
-    return;
-  }
-  if (std::ranges::find(state.parts, part.part, &update::BroughtPart::name) != state.parts.end() ||
-      state.parts.size() >= update::kStatePartsMax) {
-    refuse("a part of tensor '" + printable(network.tensors[part.tensor].name) + "' came twice");
-    return;
-  }
-  state.updates = part.updates;
-  state.parts.push_back({.name = std::move(part.part), .numbers = std::move(numbers)});
 }
 
 void Server::take_constants(Time now, wire::ConnectionId from, protocol::Constants part) {
   if (!admission_.needs_weights()) {
     return;  // Another worker was asked, too, and was faster.
   }
-  if (const std::string why = brought_[from].constants.add(std::move(part)); !why.empty()) {
+  if (const std::string why = brought_[from].add(std::move(part)); !why.empty()) {
     expel(now, from, why);
   }
 }

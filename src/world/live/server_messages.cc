@@ -11,6 +11,29 @@
 #include "server/driver.h"
 
 namespace outpace::live {
+namespace {
+
+// Why a peer cannot answer the release of this identity; empty if it can.
+std::string why_not_from(const server::CoordinatorOptions& job,
+                         const admission::Peer& peer,
+                         const protocol::GradientId& id) {
+  if (!peer.joined) {
+    return "this worker has no mini-batch: it has not joined yet";
+  }
+  if (id.job != job.job || id.generation != job.generation) {
+    return "for another job, or for this job's server before it was restarted";
+  }
+  if (id.worker != peer.worker || id.incarnation != peer.incarnation) {
+    const auto identity = [](WorkerId worker, std::uint32_t incarnation) {
+      return name(worker) + ", incarnation " + std::to_string(incarnation);
+    };
+    return "of " + identity(id.worker, id.incarnation) + "; this connection is of " +
+           identity(peer.worker, peer.incarnation);
+  }
+  return "";
+}
+
+}  // namespace
 
 void Server::receive(Time now, wire::ConnectionId from, wire::Received received) {
   const Peer* peer = admission_.find(from);
@@ -75,7 +98,7 @@ void Server::receive_from_worker(Time now,
                    take_initial_weights(now, from, std::move(received.payload).take());
                  },
                  [&](const protocol::Abandoned& abandoned) {
-                   const std::string why = why_not_from(peer, abandoned.id);
+                   const std::string why = why_not_from(options_.coordinator, peer, abandoned.id);
                    if (why.empty()) {
                      coordinator_->abandon(now, abandoned, effects);
                    } else {
@@ -90,9 +113,7 @@ void Server::receive_from_worker(Time now,
                    }
                  },
                  [&](const protocol::Goodbye&) {
-                   admission::Effects leaves;
-                   admission_.goodbye(from, leaves);
-                   admit(now, std::move(leaves));
+                   to_admission(now, [&](auto& out) { admission_.goodbye(from, out); });
                  },
                  // It has said hello before, and belongs to no group; and slices are put
                  // together where they are received.
@@ -104,29 +125,12 @@ void Server::receive_from_worker(Time now,
   carry_out(now, effects);
 }
 
-std::string Server::why_not_from(const Peer& peer, const protocol::GradientId& id) const {
-  if (!peer.joined) {
-    return "this worker has no mini-batch: it has not joined yet";
-  }
-  if (id.job != options_.coordinator.job || id.generation != options_.coordinator.generation) {
-    return "for another job, or for this job's server before it was restarted";
-  }
-  if (id.worker != peer.worker || id.incarnation != peer.incarnation) {
-    const auto identity = [](WorkerId worker, std::uint32_t incarnation) {
-      return name(worker) + ", incarnation " + std::to_string(incarnation);
-    };
-    return "of " + identity(id.worker, id.incarnation) + "; this connection is of " +
-           identity(peer.worker, peer.incarnation);
-  }
-  return "";
-}
-
 void Server::take_push(Time now,
                        wire::ConnectionId from,
                        const Peer& peer,
                        const protocol::Push& push,
                        wire::Received&& received) {
-  if (const std::string why = why_not_from(peer, push.id); !why.empty()) {
+  if (const std::string why = why_not_from(options_.coordinator, peer, push.id); !why.empty()) {
     return expel(now, from, "push: " + why);
   }
   std::vector<float> gradient = std::move(received.payload).take();
@@ -167,14 +171,14 @@ void Server::take_measurement(Time now, const protocol::Measurement& measurement
   if (callbacks_.evaluated) {
     callbacks_.evaluated(*evaluation);
   }
-  if (!evaluation->loss && policy::waits_for_test_loss(Spec::parse(set_policy_)) &&
+  if (!evaluation->loss && policy::waits_for_test_loss(Spec::parse(policy_.set())) &&
       !std::exchange(warned_of_no_loss_, true)) {
-    warn("the evaluator reports no test loss, and --policy " + set_policy_ +
+    warn("the evaluator reports no test loss, and --policy " + policy_.set() +
          " waits for one: report it beside the accuracy");
   }
-  server::Effects effects;
-  server::evaluated(now, *evaluation, evaluations_, *coordinator_, effects);
-  carry_out(now, effects);
+  to_coordinator(now, [&](auto& out) {
+    server::evaluated(now, *evaluation, evaluations_, *coordinator_, out);
+  });
 }
 
 }  // namespace outpace::live

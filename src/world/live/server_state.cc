@@ -41,14 +41,12 @@ void check_script(const admission::Terms& terms, const std::optional<protocol::R
   }
 }
 
-}  // namespace
-
 // As bit patterns of float32 numbers, which a state holds beside its text.
-void Server::keep_constants(Archive& archive) {
-  std::uint64_t bytes = constants_.size();
+void keep_constants(Archive& archive, std::string& constants) {
+  std::uint64_t bytes = constants.size();
   std::vector<float> numbers((bytes + sizeof(float) - 1) / sizeof(float));
   if (bytes > 0) {
-    std::memcpy(numbers.data(), constants_.data(), bytes);
+    std::memcpy(numbers.data(), constants.data(), bytes);
   }
   archive("constant_bytes", bytes)("constants", numbers);
   if (!archive.reads()) {
@@ -57,13 +55,14 @@ void Server::keep_constants(Archive& archive) {
   if (numbers.size() != (bytes + sizeof(float) - 1) / sizeof(float)) {
     throw Error(ExitCode::kUnreadable, "state 'constants' is not of 'constant_bytes' bytes");
   }
-  constants_.resize(bytes);
+  constants.resize(bytes);
   if (bytes > 0) {
-    std::memcpy(constants_.data(), numbers.data(), bytes);
+    std::memcpy(constants.data(), numbers.data(), bytes);
   }
 }
 
-void Server::keep_options(Archive& archive) {
+// Refuses options that the state does not fit.
+void keep_options(Archive& archive, const ServerOptions& options) {
   const auto same = [&](const char* option, std::string now, const std::string& instead) {
     const std::string present = now;
     archive(option, now);
@@ -72,28 +71,31 @@ void Server::keep_options(Archive& archive) {
                         now + ": a run goes on with its own" + instead);
     }
   };
+  const server::CoordinatorOptions& coordinator = options.coordinator;
   archive.group("options", [&] {
-    same("policy", options_.policy.text, "; outpace ctl RUN set-policy changes it");
-    same("optimizer", options_.shard.optimizer.text, "");
-    const auto& given = options_.coordinator.staleness;
+    same("policy", options.policy.text, "; outpace ctl RUN set-policy changes it");
+    same("optimizer", options.shard.optimizer.text, "");
+    const auto& given = coordinator.staleness;
     same("staleness", given ? given->name() : "that of the policy", "");
-    same("filter", options_.shard.filter.name(), "");
-    same("seed", std::to_string(options_.coordinator.seed), "");
-    const server::CoordinatorOptions& coordinator = options_.coordinator;
+    same("filter", options.shard.filter.name(), "");
+    same("seed", std::to_string(coordinator.seed), "");
     const std::string grows =
         coordinator.later > 0 ? " and --max-workers " + std::to_string(coordinator.workers) : "";
     same("workers", std::to_string(coordinator.workers - coordinator.later) + grows, "");
   });
 }
 
+}  // namespace
+
 // REQUIRES: writing: there are weights and a coordinator.
 void Server::keep(Time now, Archive& archive) {
   admission::Terms terms = admission_.terms();
-  archive("examples", terms.examples)("policy", policy_)("set_policy", set_policy_);
-  keep_options(archive);
+  archive("examples", terms.examples);
+  policy_.keep(archive);
+  keep_options(archive, options_);
   keep_network(archive, terms.network);
   archive("script", terms.script)("rates", rates_);
-  keep_constants(archive);
+  keep_constants(archive, constants_);
   if (archive.reads()) {
     go_on(now, terms);
   }
@@ -109,7 +111,6 @@ void Server::go_on(Time now, const admission::Terms& terms) {
   if (terms.examples == 0) {
     throw Error(ExitCode::kUnreadable, "state 'examples' is 0");
   }
-  phases_ = policy::phases_of(Spec::parse(set_policy_));
   check_script(terms, rates_);
   shard_.emplace(shard_options(terms.script.value_or(protocol::Script{})),
                  std::vector<float>(terms.network->numbers()),
