@@ -43,13 +43,7 @@ Cluster::Cluster(const ClusterOptions& options,
   }
   if (learning_ != nullptr) {
     make_shard();
-    order_.emplace(options_.coordinator.examples,
-                   options_.coordinator.seed,
-                   options_.coordinator.with_replacement);
-  }
-  for (std::uint32_t worker = 0; worker < workers_.size() && !options_.attacks.empty(); ++worker) {
-    attackers_.push_back(
-        worker::Attacker::of(options_.attacks, WorkerId{worker}, options_.coordinator.seed));
+    gradients_.emplace(learning_->gradients, options_.coordinator, options_.attacks);
   }
   if (options_.overlap != nullptr) {
     CHECK(options_.links != nullptr && options_.faults.empty() && learning_ == nullptr);
@@ -336,8 +330,7 @@ void Cluster::to_worker(std::uint32_t worker, protocol::Message message, Weights
         worker,
         store({.message = std::move(message),
                .incarnation = workers_[worker].incarnation,
-               .weights = std::move(weights),
-               .gradient = {}})},
+               .weights = std::move(weights)})},
        is_release);
 }
 

@@ -20,7 +20,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,11 +44,10 @@
 #include "sim/overlap.h"
 #include "sim/timing.h"
 #include "sim/transfers.h"
-#include "update/local_phase.h"
+#include "sim/worker_gradients.h"
 #include "worker/attack.h"
 #include "worker/gradient_source.h"
 #include "worker/inbox.h"
-#include "worker/order.h"
 
 namespace outpace::sim {
 
@@ -165,8 +163,8 @@ class Cluster {
   struct Mail {
     protocol::Message message;
     std::uint32_t incarnation;  // The incarnation of the worker that sent it, or that it is for.
-    Weights weights;
-    std::vector<float> gradient;
+    Weights weights{};
+    std::vector<float> gradient{};
   };
   struct Worker {
     bool alive = false;
@@ -184,8 +182,7 @@ class Cluster {
     std::uint64_t iteration = 0;
     Time slow_until{};
     worker::Inbox inbox;
-    Weights weights;                            // The task's, with learning.
-    std::unique_ptr<update::LocalPhase> phase;  // Null before its first local steps.
+    Weights weights;  // The task's, with learning.
     // Used only with faults or links.
     double slow_factor = 1.0;
     Time paused_until{};  // It computes and reads nothing before,
@@ -238,14 +235,6 @@ class Cluster {
   void give_up(std::uint32_t worker, worker::CancelMode mode);
   [[nodiscard]] std::uint32_t whole_steps(std::uint32_t worker, double done) const;
   static void end_task(Worker& worker);
-  // The mean gradient of the examples on the weights that the worker was given, and their loss.
-  [[nodiscard]] double compute(std::uint32_t worker,
-                               std::span<const std::uint64_t> examples,
-                               std::span<float> gradient);
-  // The same with what the worker's own steps over the examples take off the weights.
-  [[nodiscard]] double step_locally(std::uint32_t worker,
-                                    std::span<const std::uint64_t> examples,
-                                    std::span<float> difference);
   void befall(const Fault& fault);
   // A worker that hangs differs from a paused one in that its heart beats.
   void pause(std::uint32_t worker, Duration lasts, bool hangs);
@@ -255,7 +244,13 @@ class Cluster {
   void greet(const admission::WorkerGreets& greeting);
   void close(ConnectionId connection);
   void tell_observer(const admission::Input& input);
-  // Carries out what the admission has decided.
+  // Tells the admission of an event, and carries out its answer.
+  template <typename Tell>
+  void to_admission(const Tell& tell) {
+    admission::Effects effects;
+    tell(effects);
+    admit(effects);
+  }
   void admit(admission::Effects& effects);
   // A peer that is none of the cluster's workers greets the server.
   void befall_greeting(const Fault& fault);
@@ -266,6 +261,7 @@ class Cluster {
   [[nodiscard]] std::unique_ptr<server::Coordinator> make_coordinator();
   void make_shard();
   void take_checkpoint();
+  void keep(Archive& archive);
   void server_dies(Duration lasts);
   void server_back();
   // What comes for a server that is not there is lost.
@@ -356,10 +352,9 @@ class Cluster {
   server::Evaluations evaluations_;
   std::deque<protocol::Measurement> measurements_;  // Not told to the coordinator yet.
   std::deque<server::MeasuredNorms> norms_;         // Not told to the coordinator yet.
-  std::optional<worker::Order> order_;
+  std::optional<WorkerGradients> gradients_;
   std::vector<Worker> workers_;
-  std::vector<Overlapped> overlapped_;                      // By worker; empty without overlap.
-  std::vector<std::optional<worker::Attacker>> attackers_;  // By worker; empty without attacks.
+  std::vector<Overlapped> overlapped_;  // By worker; empty without overlap.
   std::vector<Mail> mail_;
   std::vector<std::size_t> free_mail_;
   Time server_free_{};

@@ -47,20 +47,16 @@ void Cluster::greet(const admission::WorkerGreets& greeting) {
   if (held &&
       workers_[index(greeting.worker)].connection != *held) {  // An earlier process holds the rank.
     tell_observer(admission::ConnectionEnds{*held});
-    admission::Effects gone;
-    admission_->hung_up(*held, gone);
-    admit(gone);
+    to_admission([&](auto& out) { admission_->hung_up(*held, out); });
   }
-  admission::Effects effects;
-  admission_->hello(now_, greeting.peer, hello, coordinator_->version(), effects);
-  admit(effects);
+  to_admission([&](auto& out) {
+    admission_->hello(now_, greeting.peer, hello, coordinator_->version(), out);
+  });
 }
 
 void Cluster::close(ConnectionId connection) {
   tell_observer(admission::ConnectionEnds{connection});
-  admission::Effects effects;
-  admission_->closed(connection, "end of stream", effects);
-  admit(effects);
+  to_admission([&](auto& out) { admission_->closed(connection, "end of stream", out); });
 }
 
 void Cluster::tell_observer(const admission::Input& input) {
@@ -117,9 +113,7 @@ void Cluster::befall_greeting(const Fault& fault) {
   if (fault.kind == Fault::Kind::kEvaluator) {
     ++fault_counts_.evaluators;
     tell_observer(admission::EvaluatorGreets{from, network_});
-    admission::Effects effects;
-    admission_->observe(from, {.manifest = network_}, effects);
-    admit(effects);
+    to_admission([&](auto& out) { admission_->observe(from, {.manifest = network_}, out); });
     queue_.push(now_ + *fault.lasts, {Kind::kGone, 0, 2 * static_cast<std::uint64_t>(from)});
     return;
   }

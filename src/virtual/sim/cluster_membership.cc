@@ -103,7 +103,9 @@ void Cluster::pause(std::uint32_t worker, Duration lasts, bool hangs) {
 void Cluster::cut_off(std::uint32_t worker, bool said_goodbye) {
   Worker& lost = workers_[worker];
   lost.alive = false;
-  lost.phase.reset();
+  if (gradients_) {
+    gradients_->forget(WorkerId{worker});
+  }
   if (lost.computing) {
     queue_.cancel(lost.done);
     end_task(lost);
@@ -141,11 +143,7 @@ void Cluster::beat(std::uint32_t worker, std::uint64_t incarnation) {
   queue_.push(now_ + options_.coordinator.heartbeat_timeout / kBeatsPerTimeout,
               {Kind::kHeartbeat, worker, incarnation});
   if (now_ >= from.silent_until) {
-    to_server(worker,
-              {.message = protocol::Heartbeat{},
-               .incarnation = from.incarnation,
-               .weights = {},
-               .gradient = {}});
+    to_server(worker, {.message = protocol::Heartbeat{}, .incarnation = from.incarnation});
   }
 }
 
@@ -154,9 +152,7 @@ void Cluster::gone(std::uint64_t how) {
   const admission::Peer* const peer = admission_->find(connection);
   if (how % 2 == 1 && peer != nullptr && peer->role == admission::Role::kWorker) {
     tell_observer(admission::WorkerLeaves{connection});
-    admission::Effects effects;
-    admission_->goodbye(connection, effects);
-    admit(effects);
+    to_admission([&](auto& out) { admission_->goodbye(connection, out); });
   }
   close(connection);
 }

@@ -92,10 +92,14 @@ void Cluster::make_shard() {
 
 void Cluster::take_checkpoint() {
   checkpoint_.emplace();
-  coordinator_->keep(now_, *checkpoint_);
-  (*checkpoint_)("evaluations", evaluations_);
+  keep(*checkpoint_);
+}
+
+void Cluster::keep(Archive& archive) {
+  coordinator_->keep(now_, archive);
+  archive("evaluations", evaluations_);
   if (shard_) {
-    (*checkpoint_)("shard", *shard_);
+    archive("shard", *shard_);
   }
 }
 
@@ -140,11 +144,7 @@ void Cluster::server_back() {
   }
   if (checkpoint_) {
     checkpoint_->rewind();  // It may be read again.
-    coordinator_->keep(now_, *checkpoint_);
-    (*checkpoint_)("evaluations", evaluations_);
-    if (shard_) {
-      (*checkpoint_)("shard", *shard_);
-    }
+    keep(*checkpoint_);
     admission_->resume(
         {.network = network_, .examples = options_.coordinator.examples, .script = std::nullopt},
         coordinator_->version());

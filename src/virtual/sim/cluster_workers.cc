@@ -1,7 +1,6 @@
 // The cluster's workers: what each does with a message, and how long its task takes.
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "sim/cluster.h"
@@ -98,10 +97,7 @@ void Cluster::give_up(std::uint32_t worker, worker::CancelMode mode) {
               timing_.finish_part(WorkerId{worker}, from.begun, now_, share, from.iteration));
     return;
   }
-  Mail mail{.message = protocol::Abandoned{identity(worker)},
-            .incarnation = from.incarnation,
-            .weights = {},
-            .gradient = {}};
+  Mail mail{.message = protocol::Abandoned{identity(worker)}, .incarnation = from.incarnation};
   end_task(from);
   to_server(worker, std::move(mail));
 }
@@ -118,40 +114,6 @@ void Cluster::end_task(Worker& worker) {
   ++worker.iteration;
 }
 
-double Cluster::compute(std::uint32_t worker,
-                        std::span<const std::uint64_t> examples,
-                        std::span<float> gradient) {
-  const Worker& from = workers_[worker];
-  learning_->gradients.begin_epoch(from.inbox.newest().ranges.front().epoch);
-  return learning_->gradients.compute(*from.weights, examples, gradient, [] { return false; })
-      .value();
-}
-
-double Cluster::step_locally(std::uint32_t worker,
-                             std::span<const std::uint64_t> examples,
-                             std::span<float> difference) {
-  Worker& from = workers_[worker];
-  if (from.phase == nullptr) {
-    const server::LocalSteps& local = *options_.coordinator.local_steps;
-    from.phase = std::make_unique<update::LocalPhase>(
-        Spec::parse(local.optimizer), local.weight_decay, learning_->gradients.manifest().sizes());
-  }
-  const protocol::Release& release = from.inbox.newest();
-  from.phase->begin(*from.weights);
-  for (std::size_t first = 0; first < examples.size(); first += release.nominal) {
-    const auto batch =
-        examples.subspan(first, std::min<std::size_t>(release.nominal, examples.size() - first));
-    learning_->gradients.begin_epoch(worker::epoch_at(release.ranges, first));
-    const double loss =
-        learning_->gradients
-            .compute(from.phase->weights(), batch, from.phase->gradient(), [] { return false; })
-            .value();
-    from.phase->step(release.inner_rate, loss, batch.size());
-  }
-  from.phase->difference(*from.weights, difference);
-  return from.phase->loss();
-}
-
 void Cluster::push(std::uint32_t worker) {
   Worker& from = workers_[worker];
   protocol::Push push{.id = identity(worker),
@@ -160,20 +122,11 @@ void Cluster::push(std::uint32_t worker) {
                       .loss = 0.0,
                       .compute_seconds = to_seconds(now_ - from.begun)};
   std::vector<float> gradient;
-  if (learning_ != nullptr) {
-    gradient.resize(learning_->gradients.manifest().numbers());
-    const std::vector<std::uint64_t> used =
-        order_->examples(server::split_ranges(from.inbox.newest().ranges, from.examples).head);
-    const double loss = options_.coordinator.local_steps ? step_locally(worker, used, gradient)
-                                                         : compute(worker, used, gradient);
-    if (std::isfinite(loss)) {
-      push.loss = loss;
-    } else {  // As the live worker says it: by a gradient that the server refuses.
-      gradient.front() = NAN;
-    }
-    if (!attackers_.empty() && attackers_[worker]) {
-      attackers_[worker]->corrupt(gradient);
-    }
+  if (gradients_) {
+    WorkerGradients::Made made =
+        gradients_->make(WorkerId{worker}, from.inbox.newest(), from.examples, *from.weights);
+    push.loss = made.loss;
+    gradient = std::move(made.gradient);
   }
   if (overlapped_.empty() && options_.performed) {
     const auto nominal = static_cast<double>(from.inbox.newest().nominal);
@@ -190,10 +143,7 @@ void Cluster::push(std::uint32_t worker) {
   if (at_once_ && options_.apply == Duration{}) {  // No event: nothing can come between.
     return serve_push(push, std::move(gradient));
   }
-  Mail mail{.message = push,
-            .incarnation = from.incarnation,
-            .weights = {},
-            .gradient = std::move(gradient)};
+  Mail mail{.message = push, .incarnation = from.incarnation, .gradient = std::move(gradient)};
   if (at_once_) {
     at_server(worker, store(std::move(mail)));
   } else {
