@@ -89,7 +89,7 @@ ClusterResult Cluster::run() {
       carry_out();
     }
     if (transfers_) {
-      schedule_transfers();
+      schedule(transfers_due_, transfers_->next().value_or(Time::max()), Kind::kTransfers);
     }
   }
   if (options_.observer != nullptr) {
@@ -185,17 +185,13 @@ void Cluster::handle_now(const Event& event) {
       return befall(options_.faults[event.number]);
     case Kind::kGone:
       return gone(event.number);
-    case Kind::kDeadline: {
-      deadline_.reset();
-      deadline_at_ = Time::max();
+    case Kind::kDeadline:
+      deadline_ = {};
       coordinator_->tick(now_, effects_);
       return carry_out();
-    }
-    case Kind::kTransfers: {
-      transfers_due_.reset();
-      transfers_at_.reset();
+    case Kind::kTransfers:
+      transfers_due_ = {};
       return take_arrivals();
-    }
     case Kind::kHeartbeat:
       return beat(event.worker, event.number);
     case Kind::kServerBack:
@@ -292,7 +288,7 @@ void Cluster::carry_out_effects() {
                  Ignoring<server::Switched, server::LeaveOut>{}});
   effects_.clear();
   if (!finish_) {
-    schedule_deadline();
+    schedule(deadline_, coordinator_->next_deadline(), Kind::kDeadline);
   }
 }
 
@@ -359,18 +355,16 @@ void Cluster::measured_norms() {
   carry_out();
 }
 
-void Cluster::schedule_deadline() {
-  const Time next = coordinator_->next_deadline();
-  if (next == deadline_at_) {
+void Cluster::schedule(Timer& timer, Time next, Kind kind) {
+  if (next == timer.at) {
     return;
   }
-  if (deadline_) {
-    queue_.cancel(*deadline_);
-    deadline_.reset();
+  if (timer.event) {
+    queue_.cancel(*timer.event);
   }
-  deadline_at_ = next;
-  if (next < Time{kNever}) {
-    deadline_ = queue_.push(std::max(now_, next), {Kind::kDeadline, 0, 0});
+  timer = {.event = {}, .at = next};
+  if (next < Time{kTooLate}) {
+    timer.event = queue_.push(std::max(now_, next), {kind, 0, 0});
   }
 }
 

@@ -159,6 +159,11 @@ class Cluster {
     std::uint32_t worker;
     std::uint64_t number;  // The slot of a message under way, or the index of a fault.
   };
+  // An event that moves when its time changes.
+  struct Timer {
+    std::optional<EventId> event{};
+    Time at = Time::max();
+  };
   // A message on its way, with its payload.
   struct Mail {
     protocol::Message message;
@@ -308,14 +313,14 @@ class Cluster {
   void evaluate(Version version, std::uint64_t examples);
   void measured();
   void measured_norms();
-  void schedule_deadline();
+  // `next`: Time::max() for never.
+  void schedule(Timer& timer, Time next, Kind kind);
   [[nodiscard]] protocol::GradientId identity(std::uint32_t worker) const;
   // Sends the message of the event on its way: over the links, if there are any, and then for the
   // latency, or longer if there are faults.
   void post(const Event& event, bool with_payload);
   void after_latency(const Event& event);
   void take_arrivals();
-  void schedule_transfers();
   // Loses the messages on the links to or from a worker whose connection broke.
   void lose_transfers(std::uint32_t worker);
   [[nodiscard]] std::size_t store(Mail mail);
@@ -337,11 +342,9 @@ class Cluster {
   FaultCounts fault_counts_;
   Time now_{};
   EventQueue<Event> queue_;
-  std::optional<EventId> deadline_;
-  Time deadline_at_ = Time::max();
+  Timer deadline_;
   std::optional<Transfers> transfers_;
-  std::optional<EventId> transfers_due_;
-  std::optional<Time> transfers_at_;                // When it is due.
+  Timer transfers_due_;
   std::vector<Transfers::Message> transfers_told_;  // Kept for its memory.
   Digest digest_;
   std::optional<server::Shard> shard_;

@@ -83,21 +83,6 @@ void Cluster::take_arrivals() {
   transfers_told_.swap(arrived);  // For its memory.
 }
 
-void Cluster::schedule_transfers() {
-  const std::optional<Time> next = transfers_->next();
-  if (next == transfers_at_) {
-    return;
-  }
-  if (transfers_due_) {
-    queue_.cancel(*transfers_due_);
-    transfers_due_.reset();
-  }
-  transfers_at_ = next;
-  if (next && *next < Time{kTooLate}) {
-    transfers_due_ = queue_.push(std::max(now_, *next), {Kind::kTransfers, 0, 0});
-  }
-}
-
 void Cluster::lose_transfers(std::uint32_t worker) {
   if (!transfers_) {
     return;

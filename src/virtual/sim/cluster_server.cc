@@ -110,11 +110,7 @@ void Cluster::server_dies(Duration lasts) {
   ++fault_counts_.servers;
   server_back_ = now_ + lasts;
   queue_.push(*server_back_, {Kind::kServerBack, 0, 0});
-  if (deadline_) {
-    queue_.cancel(*deadline_);
-    deadline_.reset();
-    deadline_at_ = Time::max();
-  }
+  schedule(deadline_, Time::max(), Kind::kDeadline);
   for (std::uint32_t id = 0; id < workers_.size(); ++id) {
     Worker& worker = workers_[id];
     if (!worker.alive) {
@@ -153,7 +149,7 @@ void Cluster::server_back() {
   if (options_.observer != nullptr) {
     options_.observer->restarted(now_);
   }
-  schedule_deadline();
+  schedule(deadline_, coordinator_->next_deadline(), Kind::kDeadline);
 }
 
 void Cluster::lose(const Event& event) {
