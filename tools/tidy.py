@@ -75,7 +75,7 @@ PROGRAM_TEST = re.compile(r"\bprogram_test\((\w+)\s([^)]*)\)")
 TEST_CLASS = re.compile(r"^class (\w+)\(([\w.]+).*\n(?:(?!\S).*\n)*", re.MULTILINE)
 NETWORK = re.compile(
     r"#include <(sys/socket\.h|sys/un\.h|netinet|arpa|netdb\.h|openssl)|::socket\(")
-CLASS_HEAD = re.compile(r" *(?:class|struct) (?:\[\[.*?\]\] )?(\w+)")
+CLASS_HEAD = re.compile(r" *(?:class|struct) (?:\[\[.*?\]\] )?([\w:]+)")
 MEMBER_HEAD = re.compile(r"\b((?:\w+::)+)(?:~?\w+|operator\W+)\(")
 LARGE_CLASS = re.compile(r"// Large class: \S")
 PROXY = re.compile(r"lab/chaos_run/fault_proxy(_test)?\.cc")  # It spoils what others send by wire/.

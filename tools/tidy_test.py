@@ -317,6 +317,13 @@ class Tidy(unittest.TestCase):
             self.write(f"src/world/live/{name}.cc", text)
         self.assert_clean()
 
+    def test_a_class_inside_one_is_counted_apart_wherever_it_is_defined(self):
+        self.write_class("// A server.\n", functions=45)
+        body = "".join(f"  int f{i}() {{\n    return {i};\n  }}\n" for i in range(100))
+        self.write("src/world/live/job.h", "// A server's job.\n\n#pragma once\n\nnamespace outpace::live {\n\n"
+                   "class Server::Job {\n" + body + "};\n\n}  // namespace outpace::live\n")
+        self.assert_clean()
+
     def test_a_large_class_needs_a_reason(self):
         self.write_class(functions=53)
         self.assert_clean()
