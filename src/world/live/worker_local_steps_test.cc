@@ -14,15 +14,15 @@
 namespace outpace {
 namespace {
 
-constexpr const char* kToken = "open-sesame";
-constexpr std::uint64_t kExamples = 20;
-const std::vector<Parameter> kParameters{{.name = "w", .shape = {1}}};
+constexpr const char* kPassword = "open-sesame";
+constexpr std::uint64_t kTwenty = 20;
+const std::vector<Parameter> kOneWeight{{.name = "w", .shape = {1}}};
 
 class LocalStepsTest : public testing::Test {
  protected:
   LocalStepsTest() {
     live::ServerOptions options{
-        .token = kToken, .coordinator = {}, .policy = Spec::parse("sync"), .shard = {}};
+        .token = kPassword, .coordinator = {}, .policy = Spec::parse("sync"), .shard = {}};
     options.coordinator.batch = 4;
     options.coordinator.local_steps = server::LocalSteps{.most = 3, .optimizer = "sgd"};
     options.coordinator.limits.epochs = 1;
@@ -33,9 +33,9 @@ class LocalStepsTest : public testing::Test {
   }
 
   void join(std::uint32_t steps) {
-    worker_.emplace(WorkerOptions{.server = server_->address(), .token = kToken});
+    worker_.emplace(WorkerOptions{.server = server_->address(), .token = kPassword});
     worker_->join(
-        kParameters, [] { return std::vector<float>{0.0F}; }, kExamples, {.local_steps = steps});
+        kOneWeight, [] { return std::vector<float>{0.0F}; }, kTwenty, {.local_steps = steps});
   }
   std::string error_of(const std::function<void()>& function) {
     try {
@@ -79,7 +79,7 @@ TEST_F(LocalStepsTest, APhaseIsOnePushOverTheStepsThatWereMade) {
   EXPECT_FALSE(worker_->next_view());
   const live::RunResult result = run_.get();
   EXPECT_EQ(result.code, ExitCode::kDone) << result.why;
-  EXPECT_EQ(result.statistics.examples_applied, kExamples);
+  EXPECT_EQ(result.statistics.examples_applied, kTwenty);
   EXPECT_EQ(result.statistics.examples_used_per_epoch_max, 1U);
   EXPECT_EQ(result.statistics.workers[0].partial, 1U);
   EXPECT_EQ(result.weights, std::vector<float>{0.75F});
@@ -107,11 +107,11 @@ TEST_F(LocalStepsTest, WhatDoesNotBelongIsSaid) {
 }
 
 TEST(LocalStepsScript, BringsNoOptimizerForTheServer) {
-  Worker worker({.server = "unix:/nowhere", .token = kToken});
+  Worker worker({.server = "unix:/nowhere", .token = kPassword});
   try {
-    worker.join(kParameters,
+    worker.join(kOneWeight,
                 [] { return std::vector<float>{0.0F}; },
-                kExamples,
+                kTwenty,
                 {.groups = {{.method = Method::kSgd}}, .local_steps = 2});
     ADD_FAILURE() << "accepted";
   } catch (const WorkerError& error) {
