@@ -60,6 +60,28 @@ void RunRecorder::keep_weights(const protocol::Manifest& manifest,
   }
 }
 
+namespace {
+
+// Whose optimizer makes the steps, and where.
+void tell_steps(const job::Training& training,
+                const protocol::Script& script,
+                record::Summary& summary) {
+  if (training.local_steps) {
+    summary.local_steps = training.local_steps;
+    summary.outer_optimizer = job::outer_optimizer_in_force(training);
+    if (training.optimizer.text == job::kScriptOptimizer) {
+      summary.optimizer = "the script's";
+      summary.lr = NAN;
+    }
+  }
+  if (server::brings_optimizer(script)) {
+    summary.optimizer = server::optimizer_in_words(script);
+    summary.lr = script.groups.front().rate;
+  }
+}
+
+}  // namespace
+
 RunEnd RunRecorder::finish(const live::RunResult& result, std::optional<double> worst_replica) {
   terminal_.clear();
   checkpoints_.reset();
@@ -94,21 +116,10 @@ RunEnd RunRecorder::finish(const live::RunResult& result, std::optional<double> 
                           .died = deaths_.all(),
                           .why_ended = result.why,
                           .processors = processors_.use()};
-  if (job_.training.local_steps) {
-    summary.local_steps = job_.training.local_steps;
-    summary.outer_optimizer = job::outer_optimizer_in_force(job_.training);
-  }
   if (const auto balance = job::balance_in_force(job_.training)) {
     summary.balance_most = balance->most;
   }
-  if (job_.training.local_steps && job_.training.optimizer.text == job::kScriptOptimizer) {
-    summary.optimizer = "the script's";
-    summary.lr = NAN;
-  }
-  if (server::brings_optimizer(result.script)) {
-    summary.optimizer = server::optimizer_in_words(result.script);
-    summary.lr = result.script.groups.front().rate;
-  }
+  tell_steps(job_.training, result.script, summary);
   if (result.reached_target) {
     summary.seconds_to_target = to_seconds(*result.reached_target);
   }
