@@ -1,9 +1,10 @@
+#include "job/simulated_peers.h"
+
 #include <set>
 #include <string>
 
 #include "base/error.h"
 #include "job/simulate_job.h"
-#include "job/simulated_peers.h"
 #include "sim/faults.h"
 
 namespace outpace::job {
