@@ -103,7 +103,8 @@ struct Replayed::Told {
   // In order, each once.
   [[nodiscard]] std::vector<WorkerId> workers(const char* key) {
     std::vector<WorkerId> found;
-    for (const std::string_view one : split(reader.text(key, "workers"), '+')) {
+    const std::string text = reader.text(key, "workers");  // The parts are views of it.
+    for (const std::string_view one : split(text, '+')) {
       const auto id = parse_count(one);
       can_come(id && *id < workers_ && (found.empty() || *id > index(found.back())));
       found.push_back(WorkerId{static_cast<std::uint32_t>(*id)});
