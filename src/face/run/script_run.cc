@@ -209,7 +209,7 @@ void become_worker(const job::RunJob& job, const launch::TrainPart& part) {
   if (job.keep_worker_state) {
     throw usage_error(
         "run: --keep-worker-state under a launcher: the run's directory may be on another machine; "
-        "set OUTPACE_KEEP_STATE to a folder of this one");
+        "remove it, and write -- env OUTPACE_KEEP_STATE=FOLDER before the command's words");
   }
   // The first process makes it.
   (void)live::await_token_file(job.token_file, job.membership.patience_to_begin());
