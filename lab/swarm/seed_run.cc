@@ -39,7 +39,7 @@ sim::ClusterOptions options_of(const Plan& plan) {
   if (plan.local_steps > 0) {
     options.coordinator.local_steps = {
         .most = plan.local_steps, .optimizer = "sgd", .schedule = {}};
-    options.policy_inputs.hand_ins = true;
+    options.policy_inputs.local_steps = plan.local_steps;
   }
   // Undoes the mean over an update's examples: each moves its number by its weight.
   const auto policy = policy::make_policy(options.policy, plan.workers);

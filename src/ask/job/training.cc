@@ -329,7 +329,7 @@ void move_steps_to_workers(const Training& training, Resolved& resolved) {
                                                         .weight_decay = training.weight_decay,
                                                         .rate = rate_in_force(training),
                                                         .schedule = resolved.coordinator.schedule};
-  resolved.policy_inputs.hand_ins = true;
+  resolved.policy_inputs.local_steps = *training.local_steps;
   resolved.coordinator.rate = outer.rate;
   resolved.coordinator.schedule = update::Schedule::parse(Spec::parse("constant"));
   resolved.shard.optimizer = outer.optimizer;

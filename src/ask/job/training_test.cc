@@ -46,9 +46,9 @@ TEST(Training, LocalStepsTakeTheOptimizerAndTheServerTakesAnOuterOne) {
   EXPECT_EQ(found.coordinator.rate, 0.7);
   EXPECT_EQ(found.coordinator.schedule.factor(1000), 1.0);
   EXPECT_EQ(found.shard.weight_decay, 0.0);
-  EXPECT_TRUE(found.policy_inputs.hand_ins);
+  EXPECT_EQ(found.policy_inputs.local_steps, 50U);
   EXPECT_FALSE(resolved(Given().job).coordinator.local_steps.has_value());
-  EXPECT_FALSE(resolved(Given().job).policy_inputs.hand_ins);
+  EXPECT_EQ(resolved(Given().job).policy_inputs.local_steps, 0U);
 }
 
 TEST(Training, ReadsTheRateOfAnOuterOptimizer) {

@@ -413,7 +413,7 @@ std::unique_ptr<Policy> make_policy(const Spec& spec,
   SpecReader options("policy", spec);
   std::unique_ptr<Policy> policy = find(spec.name).make(options, workers, inputs);
   options.finish();
-  if (inputs.hand_ins && policy->cuts_off()) {
+  if (inputs.local_steps > 0 && policy->cuts_off()) {
     policy = std::make_unique<HandIns>(std::move(policy));
   }
   return balanced(std::move(policy), inputs.balance);

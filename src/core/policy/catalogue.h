@@ -28,8 +28,9 @@ struct PolicyInputs {
   std::optional<BalanceOptions> balance = std::nullopt;
   // The deep runtime model that was fitted earlier, for `dynamic`; null if there is none.
   std::shared_ptr<const runtime_model::DeepWeights> fitted = nullptr;
-  // Workers that are cut off hand in what they have done (hand_ins.h).
-  bool hand_ins = false;
+  // Mini-batches in a release, of which a worker that is cut off hands in what it has done
+  // (hand_ins.h); 0: a release is one mini-batch, whole or nothing.
+  std::uint32_t local_steps = 0;
 };
 
 struct OptionDoc {

@@ -18,7 +18,11 @@ DeferredCutoff::DeferredCutoff(std::unique_ptr<runtime_model::RuntimeModel> mode
 
 void DeferredCutoff::think() {
   if (ended_) {
-    cutoff_.end(seen_before_, ended_->count, ended_->seconds, ended_->typical);
+    cutoff_.end(seen_before_,
+                ended_->count,
+                ended_->seconds + ended_->held,
+                ended_->typical,
+                ended_->parts);
     cutoff_.begin(participants_);
     ended_.reset();
   }
@@ -32,8 +36,25 @@ void DeferredCutoff::observe(WorkerId worker, runtime_model::Observation seen) {
 }
 
 void DeferredCutoff::correct(WorkerId worker, double seconds) {
-  if (forecasts(worker) && seconds > 0.0) {
+  if (!forecasts(worker) || !(seconds > 0.0)) {
+    return;
+  }
+  if (ended_) {  // The model has not been shown the iteration.
+    seen_before_[index(worker)] = {.seconds = seconds, .fate = runtime_model::Fate::kArrived};
+  } else {
     cutoff_.correct(number_of(worker), seconds);
+  }
+}
+
+void DeferredCutoff::add_part(double share) {
+  if (ended_) {
+    ended_->parts += share;
+  }
+}
+
+void DeferredCutoff::held(double seconds) {
+  if (ended_) {
+    ended_->held += seconds;
   }
 }
 

@@ -31,7 +31,8 @@ class DeferredCutoff {
   // A cold worker (warm_up.h) answered: its runtime says nothing. An iteration in which most
   // workers are cold does not count for the rate.
   void observe_cold() { ++cold_; }
-  // A worker that was cut off in an iteration before has come after all.
+  // A worker that was cut off in an iteration before has come after all, or has handed in a part,
+  // which tells how long it takes.
   void correct(WorkerId worker, double seconds);
   // The worker begins `seconds` after the iteration began; 0: with it, although it may have been
   // busy then.
@@ -39,6 +40,10 @@ class DeferredCutoff {
   // The iteration ended with `count` gradients. Calls of take_part() for the next one follow, and
   // then think().
   void end(std::uint32_t count, double seconds);
+  // The iteration that has ended took this share of a gradient besides, and this time. Before
+  // think().
+  void add_part(double share);
+  void held(double seconds);
   // One that was told to stop, and has not done so yet, is expected to begin after `late` seconds;
   // one that was not has been busy with an older iteration for `busy` seconds.
   void take_part(WorkerId worker, double busy = 0.0, double late = 0.0);
@@ -78,6 +83,8 @@ class DeferredCutoff {
     std::uint32_t count;
     double seconds;
     bool typical;
+    double parts = 0.0;  // Handed in; as a number of whole gradients.
+    double held = 0.0;   // Seconds beyond the others.
   };
 
   runtime_model::Cutoff cutoff_;

@@ -58,6 +58,22 @@ TEST(DeferredCutoff, ShowsAnIterationWhenThereIsTimeToThink) {
   EXPECT_EQ(shown.iterations.size(), 1) << "once is enough";
 }
 
+TEST(DeferredCutoff, ShowsWhatAPartTellsWithItsOwnIteration) {
+  Spy::Shown shown;
+  DeferredCutoff cutoff = spied(shown);
+  cutoff.observe(WorkerId{0}, {.seconds = 1.0, .fate = Fate::kArrived});
+  cutoff.observe(WorkerId{1}, {.seconds = 1.0, .fate = Fate::kLonger});
+  cutoff.end(1, 1.0);
+  cutoff.correct(WorkerId{1}, 4.0);
+  cutoff.think();
+  ASSERT_EQ(shown.iterations.size(), 1);
+  EXPECT_EQ(shown.iterations[0][1].seconds, 4.0);
+  EXPECT_EQ(shown.iterations[0][1].fate, Fate::kArrived);
+  EXPECT_TRUE(shown.corrections.empty());
+  cutoff.correct(WorkerId{1}, 5.0);  // Later, there is no other way.
+  EXPECT_EQ(shown.corrections.size(), 1);
+}
+
 TEST(DeferredCutoff, TakesNoNoticeOfWhoWasNotPlannedOrTookNoTime) {
   Spy::Shown shown;
   DeferredCutoff cutoff = spied(shown);

@@ -14,18 +14,27 @@ namespace {
 constexpr std::uint64_t kLongestCold = 20;
 constexpr double kNewestGivingUp = 0.2;  // The weight of the newest.
 
+// The model hears of a part before it is shown the iteration.
+bool decides_nothing(const Event& event) {
+  const auto* ended = std::get_if<ReleaseEnded>(&event);
+  return std::holds_alternative<Measured>(event) || (ended != nullptr && ended->part > 0.0);
+}
+
 }  // namespace
 
 DynamicCutoff::DynamicCutoff(std::unique_ptr<runtime_model::RuntimeModel> model,
                              runtime_model::Cutoff::Options options,
                              std::uint32_t workers,
-                             std::optional<GradientNoise> noise)
-    : cutoff_(std::move(model), options, workers), noise_(noise) {}
+                             std::optional<GradientNoise> noise,
+                             std::uint32_t local_steps)
+    : cutoff_(std::move(model), options, workers),
+      noise_(noise),
+      warm_up_(std::max(1U, local_steps)) {}
 
 void DynamicCutoff::decide(Time now, const Event& event, Decision& out) {
   out.clear();
   now_ = now;
-  if (!std::holds_alternative<Measured>(event)) {  // Which nothing is decided by at once.
+  if (!decides_nothing(event)) {
     cutoff_.think();
   }
   std::visit(Overloaded{[&](const WorkerJoined& joined) { join(joined, out); },
@@ -107,12 +116,23 @@ void DynamicCutoff::end(const ReleaseEnded& event, Decision& out) {
   CHECK(state.computing);
   state.computing = false;
   --computing_;
+  if (event.part > 0.0) {
+    hear_part(event, state);
+  }
   warm_up_.end(event.worker);
   out.reason = {.why = why_ended(event.how)};
   if (is_turned_away(event.how) && state.version == version_) {
     settle(out);  // It has answered in this iteration.
   } else {
     release(event.worker, state, out);
+  }
+}
+
+void DynamicCutoff::hear_part(const ReleaseEnded& event, Worker& state) {
+  cutoff_.add_part(event.part);
+  state.probing.came();
+  if (state.seen_longer) {
+    cutoff_.correct(event.worker, to_seconds(event.runtime) / event.part);
   }
 }
 

@@ -23,6 +23,10 @@
 // As under `backup`: no update waits for a worker that is gone or was refused, and what comes from
 // an older version is dropped. A worker that begins later than the others is expected later.
 //
+// Under local steps (hand_ins.h) who is cut off hands in its part, which counts and tells its pace.
+// So none of its runtimes is censored and none is probed; waiting is worth what those that still
+// compute do meanwhile (runtime_model/phase_stopping.h).
+//
 // The first mini-batches of each process are cold (warm_up.h) and teach nothing. Until something is
 // known, all are waited for, but not much longer than half of them took; who has not come by then
 // is not told to stop, because it may be compiling.
@@ -51,17 +55,19 @@ namespace outpace::policy {
 class DynamicCutoff final : public Policy {
  public:
   // `workers`: planned; others that join take part, but are not forecast. `noise`: what is
-  // maximised is progress; nothing: gradients.
+  // maximised is progress; nothing: gradients. `local_steps`: as PolicyInputs has it.
   DynamicCutoff(std::unique_ptr<runtime_model::RuntimeModel> model,
                 runtime_model::Cutoff::Options options,
                 std::uint32_t workers,
-                std::optional<GradientNoise> noise = std::nullopt);
+                std::optional<GradientNoise> noise = std::nullopt,
+                std::uint32_t local_steps = 0);
 
   void decide(Time now, const Event& event, Decision& out) override;
   [[nodiscard]] std::uint32_t nominal_cutoff(std::uint32_t workers) const override {
     return workers;
   }
   [[nodiscard]] bool cuts_off() const override { return true; }
+  void held(Duration time) override { cutoff_.held(to_seconds(time)); }
   [[nodiscard]] bool asks_for_norms() const override { return noise_.has_value(); }
   [[nodiscard]] bool outlook(Outlook& out) const override { return cutoff_.outlook(out); }
   void keep(Archive& archive) override;
@@ -83,6 +89,8 @@ class DynamicCutoff final : public Policy {
   void hear(const Measured& event);
   void arrive(const GradientArrived& event, Decision& out);
   void end(const ReleaseEnded& event, Decision& out);
+  // One that was cut off has handed in its part.
+  void hear_part(const ReleaseEnded& event, Worker& state);
   void release(WorkerId worker, Worker& state, Decision& out);
   // Commits or starts again if nothing is left to wait for; else asks to be woken at once.
   void settle(Decision& out);

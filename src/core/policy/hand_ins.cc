@@ -159,13 +159,16 @@ void HandIns::collect(Time now, const Event& event, Decision& out) {
 void HandIns::take_gradient(Time now, const GradientArrived& event, Decision& out) {
   Worker& worker = workers_[event.worker];
   asked_ -= std::exchange(worker.asked, false) ? 1U : 0U;
+  ReleaseEnded inside{event.worker, event.release, Ending::kAbandoned};
   if (worker.version == version_) {
     ++came_;
     out.actions.push_back(Accept{event.worker, event.release, 1.0});
+    inside.runtime = event.runtime;
+    inside.part = std::min(1.0, 1.0 * event.examples / event.nominal);
   } else {
     out.actions.push_back(Drop{event.worker, event.release, Why::kAfterCutoff});
   }
-  later_.emplace_back(ReleaseEnded{event.worker, event.release, Ending::kAbandoned});
+  later_.emplace_back(inside);
   settle(now, out);
 }
 
@@ -178,6 +181,7 @@ void HandIns::settle(Time now, Decision& out) {
 void HandIns::end(Time now, Decision& out) {
   holds_ = false;
   held_for_ += now - held_at_;
+  inside_->held(now - held_at_);
   asked_ = 0;
   workers_.for_each([](WorkerId /*worker*/, Worker& worker) { worker.asked = false; });
   const std::optional<Time> wakes = std::exchange(wakes_, std::nullopt);

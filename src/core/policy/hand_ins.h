@@ -12,7 +12,8 @@
 // A part that does not come within half of the time that the update took is not waited for, and the
 // policy inside hears of it as of any late gradient. What comes meanwhile from others is answered
 // at once if it is a gradient, because each must be: taken up if it is of this version. To the
-// policy inside, waiting for parts takes no time, so that what it expects of runtimes stays true.
+// policy inside, waiting for parts takes no time, so that what it expects of runtimes stays true;
+// it is told how long that was, and how large a part each handed in, which tells its pace.
 
 #pragma once
 

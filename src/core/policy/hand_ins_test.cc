@@ -11,7 +11,7 @@ namespace outpace::policy {
 namespace {
 
 CheckedDriver handing_in(const std::string& spec, std::uint32_t workers) {
-  return CheckedDriver(make_policy(Spec::parse(spec), workers, {.hand_ins = true}));
+  return CheckedDriver(make_policy(Spec::parse(spec), workers, {.local_steps = 10}));
 }
 
 std::size_t cancels(const Decision& decision, bool keep_part) {
@@ -88,7 +88,7 @@ TEST(HandIns, LeavesAloneWhatIsNoCutoff) {
 }
 
 TEST(HandIns, AsksWorkersToComputeInParts) {
-  EXPECT_TRUE(make_policy(Spec::parse("sync"), 2, {.hand_ins = true})->asks_for_parts());
+  EXPECT_TRUE(make_policy(Spec::parse("sync"), 2, {.local_steps = 10})->asks_for_parts());
   EXPECT_FALSE(make_policy(Spec::parse("sync"), 2)->asks_for_parts());
 }
 

@@ -48,9 +48,11 @@ std::unique_ptr<Policy> make_dynamic(SpecReader& options,
                             kImputations.at(static_cast<std::size_t>(imputation))),
       runtime_model::Cutoff::Options{.decide = kDecide.at(static_cast<std::size_t>(place)),
                                      .least = static_cast<std::uint32_t>(least),
-                                     .most = static_cast<std::uint32_t>(most)},
+                                     .most = static_cast<std::uint32_t>(most),
+                                     .parts_count = inputs.local_steps > 0 && !noise},
       workers,
-      noise);
+      noise,
+      inputs.local_steps);
 }
 
 bool dynamic_uses_fitted_model(const Spec& dynamic) {

@@ -81,6 +81,8 @@ struct ReleaseEnded {
   Sequence release;
   Ending how;
   Duration runtime{};  // As of a gradient that arrived; 0 if it was abandoned, or not recorded.
+  // The share of a whole gradient that counts all the same, after `runtime` (hand_ins.h).
+  double part = 0.0;
 };
 
 struct TimerFired {};
@@ -212,6 +214,10 @@ class Policy {
   // True if an update takes the gradients of one version that came until it was decided, and its
   // workers are told to stop then: what they have could still be in it (hand_ins.h).
   [[nodiscard]] virtual bool cuts_off() const { return false; }
+
+  // The commit of its last decision was held back for this long, for parts to come (hand_ins.h).
+  // Its clock stood still meanwhile.
+  virtual void held(Duration /*time*/) {}
 
   // True if it wants to hear the training loss after every update; else nobody tells it.
   [[nodiscard]] virtual bool asks_for_training_loss() const { return false; }

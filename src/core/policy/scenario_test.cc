@@ -7,8 +7,8 @@
 //   accept worker=2 weight=1  # waiting: 1 of 2     the actions, in order, and the reason
 //
 // worker=0,1,2 is one event for each. The events are `policy SPEC workers=N` (begins anew; balanced
-// with balance=MOST; with hand_ins, who is cut off hands in its part), joined, left, dead, drained,
-// arrived, abandoned, refused, timer, measured (test_loss=0.5, training_loss=0.5 or
+// with balance=MOST; with local_steps=H, who is cut off hands in its part), joined, left, dead,
+// drained, arrived, abandoned, refused, timer, measured (test_loss=0.5, training_loss=0.5 or
 // test_accuracy=0.5) and `set SPEC`. A runtime is the time from the release to the arrival, the
 // examples are those of the release, and a gradient that was asked for its part is `partial`.
 //
@@ -47,7 +47,7 @@ struct Command {
     const bool has_spec = command.name == "policy" || command.name == "set";
     for (std::string word; words >> word;) {
       const bool known = word.starts_with("workers=") || word.starts_with("balance=") ||
-                         word.starts_with("t=") || word == "hand_ins";
+                         word.starts_with("t=") || word.starts_with("local_steps=");
       if (has_spec && !known) {  // A switch is many words.
         std::string& spec = command.fields["spec"];
         spec += (spec.empty() ? "" : " ") + word;
@@ -108,7 +108,7 @@ class Scenario {
       driver_.emplace(
           make_settable_policy(Spec::parse(command.fields.at("spec")),
                                command.count("workers", 1),
-                               {.balance = most, .hand_ins = command.fields.contains("hand_ins")}),
+                               {.balance = most, .local_steps = command.count("local_steps", 0)}),
           most);
       return "ok\n";
     }

@@ -15,6 +15,10 @@ class WarmUp {
  public:
   static constexpr std::uint32_t kMiniBatches = 5;  // As server/stall.h has it.
 
+  // `mini_batches`: in a release, at least 1.
+  explicit WarmUp(std::uint32_t mini_batches = 1)
+      : releases_((kMiniBatches + mini_batches - 1) / mini_batches) {}
+
   void join(WorkerId worker) {
     if (index(worker) >= ended_.size()) {
       ended_.resize(index(worker) + 1, 0);
@@ -27,16 +31,17 @@ class WarmUp {
       ended_[index(worker)] = 0;
     }
   }
-  // A mini-batch has ended, whatever came of it.
+  // A release has ended, whatever came of it.
   void end(WorkerId worker) {
     std::uint32_t& ended = ended_[index(worker)];
-    ended += ended < kMiniBatches ? 1U : 0U;
+    ended += ended < releases_ ? 1U : 0U;
   }
-  // Whether the mini-batch that it computes, or has just ended, is one of the first.
-  [[nodiscard]] bool cold(WorkerId worker) const { return ended_[index(worker)] < kMiniBatches; }
+  // Whether the release that it computes, or has just ended, is one of the first.
+  [[nodiscard]] bool cold(WorkerId worker) const { return ended_[index(worker)] < releases_; }
 
  private:
-  std::vector<std::uint32_t> ended_;  // Mini-batches of its process, by worker; counts to the most.
+  std::uint32_t releases_;            // In which a process is cold.
+  std::vector<std::uint32_t> ended_;  // Releases of its process, by worker; counts to the most.
 };
 
 }  // namespace outpace::policy

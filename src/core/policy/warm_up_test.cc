@@ -1,5 +1,7 @@
 #include "policy/warm_up.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace outpace::policy {
@@ -19,6 +21,19 @@ WarmUp warm() {
 
 TEST(WarmUp, EndsAfterTheFirstMiniBatchesOfAProcess) {
   EXPECT_FALSE(warm().cold(kOne));
+}
+
+TEST(WarmUp, CountsReleasesOfSeveralMiniBatches) {
+  for (const auto& [mini_batches, releases] :
+       {std::pair{1U, 5U}, {2U, 3U}, {4U, 2U}, {5U, 1U}, {100U, 1U}}) {
+    WarmUp warm_up(mini_batches);
+    warm_up.join(kOne);
+    for (std::uint32_t i = 0; i < releases; ++i) {
+      EXPECT_TRUE(warm_up.cold(kOne)) << mini_batches;
+      warm_up.end(kOne);
+    }
+    EXPECT_FALSE(warm_up.cold(kOne)) << mini_batches;
+  }
 }
 
 TEST(WarmUp, BeginsAgainWithAnotherProcess) {

@@ -30,7 +30,7 @@ double Cutoff::rate() const {
   if (!(seconds_ > 0.0)) {
     return 0.0;
   }
-  double worth = 0.0;
+  double worth = parts_;
   for (std::size_t count = 1; count < updates_.size(); ++count) {
     worth += updates_[count] * worth_.of(static_cast<double>(count));
   }
@@ -74,6 +74,9 @@ void Cutoff::keep(Archive& archive) {
   archive("unknowing", unknowing_)("half_at", half_at_);
   archive("late", late_)("worth", worth_)("seconds", seconds_)("updates", updates_);
   archive("iterations", iterations_);
+  if (options_.parts_count) {
+    archive("parts", parts_);
+  }
   if (!archive.reads() || !has_forecast_) {
     return;
   }
@@ -96,7 +99,7 @@ void Cutoff::make_plan() {
     case Decide::kDeadline:
       return plan_deadline();
     case Decide::kDuring:
-      return plan_during();
+      return options_.parts_count ? plan_phases() : plan_during();
   }
 }
 
@@ -174,6 +177,12 @@ void Cutoff::plan_during() {
   plan_ = {.count = static_cast<std::uint32_t>(std::lround(plan.arrivals)), .seconds = plan.until};
 }
 
+void Cutoff::plan_phases() {
+  phase_stopping_.begin(forecast_, (1.0 - kDoubt) * rate());
+  const PhaseStopping::Plan plan = phase_stopping_.plan(taking_part_);
+  plan_ = {.count = plan.count, .seconds = plan.until};
+}
+
 Cutoff::Verdict Cutoff::look(double seconds,
                              std::uint32_t arrived,
                              std::span<const std::uint32_t> out) {
@@ -186,6 +195,10 @@ Cutoff::Verdict Cutoff::look(double seconds,
   }
   if (arrived < options_.least || !has_forecast_) {
     return {.stop = model_ == nullptr && arrived >= options_.least, .again = kNever};
+  }
+  if (options_.decide == Decide::kDuring && options_.parts_count) {
+    const PhaseStopping::Outlook outlook = phase_stopping_.look(seconds, out);
+    return {.stop = outlook.stop, .again = outlook.again};
   }
   if (options_.decide == Decide::kDuring) {
     const Stopping::Outlook outlook = stopping_.look(seconds, arrived, out);
@@ -200,6 +213,9 @@ Cutoff::Verdict Cutoff::look_unknowing(double seconds,
   if (!half_at_ && arrived >= out.size()) {
     half_at_ = seconds;
   }
+  if (options_.parts_count) {
+    return {.stop = half_at_.has_value(), .again = kNever};
+  }
   const double deadline = half_at_ ? kLongestUnknown * *half_at_ : kNever;
   return {.stop = seconds >= deadline, .again = deadline, .lets_finish = true};
 }
@@ -207,9 +223,11 @@ Cutoff::Verdict Cutoff::look_unknowing(double seconds,
 void Cutoff::end(std::span<const Observation> iteration,
                  std::uint32_t count,
                  double seconds,
-                 bool typical) {
+                 bool typical,
+                 double parts) {
   if (typical) {
     seconds_ = kKeepRate * seconds_ + seconds;
+    parts_ = kKeepRate * parts_ + parts;
     updates_.resize(std::max<std::size_t>(updates_.size(), count + 1U));
     for (double& updates : updates_) {
       updates *= kKeepRate;

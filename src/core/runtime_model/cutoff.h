@@ -10,6 +10,9 @@
 // does so too, but from the moment when half have come for three times as long again at most; then
 // nobody is sent away.
 //
+// Where workers that are cut off hand in a part that counts, lambda counts the parts, `during` is
+// decided by runtime_model/phase_stopping.h, and as long as nothing is known half are waited for.
+//
 // An update may be worth something other than its number of gradients (worth.h). Then all three
 // rules use its worth in place of c, and lambda is the rate of what the past counts would be worth
 // now.
@@ -27,6 +30,7 @@
 
 #include "base/archive.h"
 #include "runtime_model/draws.h"
+#include "runtime_model/phase_stopping.h"
 #include "runtime_model/runtime_model.h"
 #include "runtime_model/stopping.h"
 #include "runtime_model/worth.h"
@@ -41,6 +45,8 @@ class Cutoff {
     Decide decide = Decide::kDuring;
     std::uint32_t least = 1;  // Fewest gradients of an update, if that many can come.
     std::uint32_t most = UINT32_MAX;
+    // A worker that is cut off hands in a part, which counts; gradients are worth the same then.
+    bool parts_count = false;
   };
 
   // Without a model (null), each update waits for `least` gradients.
@@ -81,13 +87,14 @@ class Cutoff {
     return out.empty() || arrived >= options_.most;
   }
 
-  // Ends the iteration after `seconds` with `count` gradients. `iteration` has one observation per
-  // worker, kBusy for those that took no part. Not `typical`: its length says nothing about the
-  // next ones, so the rate is left as it is.
+  // Ends the iteration after `seconds` with `count` gradients, and with parts that are `parts`
+  // gradients together. `iteration` has one observation per worker, kBusy for those that took no
+  // part. Not `typical`: its length says nothing about the next ones, so the rate is left as it is.
   void end(std::span<const Observation> iteration,
            std::uint32_t count,
            double seconds,
-           bool typical = true);
+           bool typical = true,
+           double parts = 0.0);
   // A worker that was observed as kLonger has finished after all, after `seconds`.
   void correct(std::uint32_t worker, double seconds);
 
@@ -128,6 +135,7 @@ class Cutoff {
   void plan_before();
   void plan_deadline();
   void plan_during();
+  void plan_phases();
 
   // Constant after construction.
   const std::unique_ptr<RuntimeModel> model_;
@@ -137,6 +145,7 @@ class Cutoff {
   bool has_forecast_ = false;
   Draws draws_;
   Stopping stopping_;
+  PhaseStopping phase_stopping_;
   Plan plan_;
   double deadline_ = 0.0;
   std::vector<std::uint32_t> taking_part_;
@@ -144,7 +153,8 @@ class Cutoff {
   std::optional<double> half_at_;       // Then: when half had come.
   std::map<std::uint32_t, Late> late_;  // By worker.
   Worth worth_;
-  double seconds_ = 0.0;         // A decaying sum, like the next.
+  double seconds_ = 0.0;         // A decaying sum, like the next two.
+  double parts_ = 0.0;           // Handed in; as a number of whole gradients.
   std::vector<double> updates_;  // By their number of gradients.
   std::uint64_t iterations_ = 0;
 };

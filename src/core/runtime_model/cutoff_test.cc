@@ -51,6 +51,22 @@ TEST(Cutoff, WhileNothingIsKnownTheWaitIsBoundedByWhatHalfOfThemTook) {
   EXPECT_TRUE(at_last.lets_finish);
 }
 
+TEST(Cutoff, WherePartsCountHalfAreWaitedForWhileNothingIsKnown) {
+  Cutoff cutoff = learnt({.parts_count = true});
+  cutoff.begin(kFour);
+  EXPECT_FALSE(cutoff.look(0.5, 1, std::vector<std::uint32_t>{1, 2, 3}).stop);
+  const Cutoff::Verdict half = cutoff.look(1.0, 2, std::vector<std::uint32_t>{2, 3});
+  EXPECT_TRUE(half.stop);
+  EXPECT_FALSE(half.lets_finish) << "who has done a part hands it in";
+}
+
+TEST(Cutoff, TheRateHasThePartsWhereTheyCount) {
+  Cutoff cutoff = learnt({.parts_count = true});
+  cutoff.begin(kFour);
+  cutoff.end(arrived({1.0, 1.0, 2.0, 4.0}), 2, 1.25, /*typical=*/true, /*parts=*/0.75);
+  EXPECT_NEAR(cutoff.rate(), 2.2, 1e-12);
+}
+
 TEST(Cutoff, AnIterationThatIsNotTypicalLeavesTheRateAsItIs) {
   Cutoff cutoff = learnt({});
   cutoff.begin(kFour);

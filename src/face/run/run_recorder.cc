@@ -152,7 +152,7 @@ RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
             .policy = job_.resumed ? job_.resumed->policy : job_.training.policy.text,
             .workers = job::workers_at_most(job_.training),
             .balance = job::balance_in_force(job_.training),
-            .hand_ins = job_.training.local_steps.has_value(),
+            .local_steps = job_.training.local_steps.value_or(0),
             .goes_on = job_.resumed ? std::optional(job_.resumed->from) : std::nullopt},
         *kept);
   }

@@ -106,11 +106,12 @@ SimulatedRecord::SimulatedRecord(const job::SimulateJob& job,
   if (directory_) {
     keep_runtime_model(job.training.runtime_model, *directory_);
     record::write_atomically(directory_->config(), resolved);
-    decisions_.emplace(directory_->decisions(),
-                       record::DecisionLogHeader{.policy = policy,
-                                                 .workers = job::workers_at_most(job.training),
-                                                 .balance = job::balance_in_force(job.training),
-                                                 .hand_ins = job.training.local_steps.has_value()});
+    decisions_.emplace(
+        directory_->decisions(),
+        record::DecisionLogHeader{.policy = policy,
+                                  .workers = job::workers_at_most(job.training),
+                                  .balance = job::balance_in_force(job.training),
+                                  .local_steps = job.training.local_steps.value_or(0)});
     if (job.training.workers <= watch::kShownMost) {
       shown_ =
           std::make_unique<BoardFeed>(watch::About{.name = policy,

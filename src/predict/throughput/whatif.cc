@@ -84,7 +84,7 @@ std::string number_of_workers(std::uint32_t workers) {
 
 WhatIf::WhatIf(const record::RecordedRun& run, const Options& options)
     : run_(run), seed_(options.seed) {
-  if (run_.given.hand_ins) {
+  if (run_.given.local_steps > 0) {
     throw usage_error("whatif knows nothing of --local-steps, which this run has");
   }
   if (gradients_of(run_) == 0 || run_.examples == 0 || run_.last_commit <= Time{}) {

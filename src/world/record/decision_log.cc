@@ -138,8 +138,8 @@ std::string first_line(const DecisionLogHeader& header) {
            kDecisionLogVersion,
            json_text(header.policy),
            header.workers);
-  if (header.hand_ins) {
-    line.add(R"(,"hand_ins":true)");
+  if (header.local_steps > 0) {
+    line.add(R"(,"local_steps":{})", header.local_steps);
   }
   if (header.balance) {
     line.add(R"(,"balance_most":{})", header.balance->most);

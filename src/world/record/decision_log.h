@@ -42,7 +42,7 @@ struct DecisionLogHeader {
   std::string policy;  // The spec: "backup:cutoff=6". The one in force, if the server goes on.
   std::uint32_t workers = 1;
   std::optional<policy::BalanceOptions> balance = std::nullopt;
-  bool hand_ins = false;                         // As policy::PolicyInputs has it.
+  std::uint32_t local_steps = 0;                 // As policy::PolicyInputs has it.
   std::optional<GoesOn> goes_on = std::nullopt;  // Nothing: the run begins.
 
   bool operator==(const DecisionLogHeader&) const = default;

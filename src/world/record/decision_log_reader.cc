@@ -138,7 +138,9 @@ DecisionLogHeader read_header(const Fields& line) {
   if (header.workers == 0 || header.workers > kWorkersMost) {
     throw BadLine(fmt::format("'workers' is not a whole number from 1 to {}", kWorkersMost));
   }
-  header.hand_ins = line.has("hand_ins") && line.truth("hand_ins");
+  if (line.has("local_steps")) {
+    header.local_steps = line.count<std::uint32_t>("local_steps");
+  }
   if (line.has("balance_most")) {
     const double most = line.real("balance_most");
     if (!(most >= 1.0 && most <= policy::kShareMost)) {

@@ -23,7 +23,7 @@ namespace outpace::record {
 ReplayedPolicy::ReplayedPolicy(const RunDirectory& files, const DecisionLogHeader& header)
     : spec_(Spec::parse(header.policy)),
       planned_(header.workers),
-      inputs_({.balance = header.balance, .hand_ins = header.hand_ins}) {
+      inputs_({.balance = header.balance, .local_steps = header.local_steps}) {
   const std::string log = files.decisions().string();
   if (spec_.name == "oracle") {
     throw usage_error(log +
@@ -106,7 +106,7 @@ Replay replay(const RunDirectory& files) {
   const DecisionLogHeader& header = log.header();
   ReplayedPolicy policy(files, header);
   invariants::Decisions invariants(
-      Spec::parse(header.policy), header.workers, header.balance, header.hand_ins);
+      Spec::parse(header.policy), header.workers, header.balance, header.local_steps > 0);
   LoggedDecision logged;
   while (log.next(logged)) {
     if (const auto& from = log.goes_on()) {

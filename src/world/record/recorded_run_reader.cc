@@ -435,7 +435,7 @@ FoundRun read_recorded_run(const std::string& directory, std::optional<std::uint
   }
   found.run.policy = header.policy;
   found.run.given.balance = header.balance;
-  found.run.given.hand_ins = header.hand_ins;
+  found.run.given.local_steps = header.local_steps;
   if (std::filesystem::exists(files.runtime_model())) {
     found.run.given.fitted = std::make_shared<const runtime_model::DeepWeights>(
         read_runtime_model(files.runtime_model()));
