@@ -191,7 +191,8 @@ struct MinibatchView {
   // Examples of this worker's next mini-batches, in order, which it may load already. Mostly: at
   // the end of the run and after a lost connection the next mini-batch may hold other examples.
   std::vector<std::vector<std::uint64_t>> ahead;
-  std::vector<LocalStep> steps;  // As of Minibatch.
+  std::vector<std::uint64_t> ahead_epochs;  // The epoch of the last example of each.
+  std::vector<LocalStep> steps;             // As of Minibatch.
 };
 
 enum class PushOutcome : std::uint8_t {
@@ -339,7 +340,7 @@ class Worker {
   [[nodiscard]] bool wait_for(std::size_t numbers);
   void push_slice(std::size_t begin, std::size_t end);
   [[nodiscard]] std::shared_ptr<const void> memory() const;
-  void start_push(double loss);
+  void start_push(std::optional<double> loss);
   [[nodiscard]] News await_news(std::chrono::nanoseconds most);
   PushResult finish_push();
   [[nodiscard]] bool slowed() const;

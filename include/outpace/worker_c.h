@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 // Grows by one with every change that a program built against an older header would misread.
-#define OUTPACE_C_VERSION 7
+#define OUTPACE_C_VERSION 8
 OUTPACE_API int outpace_c_version(void);
 
 // Exit codes of Outpace's own programs.
@@ -161,6 +161,7 @@ typedef struct outpace_minibatch {
   // `ahead_count`. A next mini-batch may have others all the same; then it alone counts.
   const uint64_t* ahead;
   const size_t* ahead_sizes;
+  const uint64_t* ahead_epochs;  // The epoch of the last example of each.
   size_t ahead_count;
   // The local steps' mini-batches: `step_sizes[i]` examples in the i-th of `step_count`, of epoch
   // `step_epochs[i]`. Without local steps one, of all examples.
@@ -225,10 +226,10 @@ OUTPACE_API int outpace_worker_push(outpace_worker* worker,
                                     size_t part,
                                     outpace_verdict* verdict,
                                     outpace_error* error);
-// The same, then outpace_worker_next(), in calls that do not wait long, so that a language's
-// runtime can look for signals in between. The first sends what was written into the memory of
-// outpace_worker_gradient(), which then may be asked for the next mini-batch's. The second waits at
-// most this many seconds and returns
+// outpace_worker_push(), then outpace_worker_next(), in calls that do not wait long, so that a
+// language's runtime can look for signals in between. The first sends what was written into the
+// memory of outpace_worker_gradient(), which then may be asked for the next mini-batch's. The
+// second waits at most this many seconds and returns
 //   OUTPACE_OK     the verdict and the next mini-batch are there
 //   OUTPACE_WAITS  not yet: call it again
 //   OUTPACE_LOST   the verdict is there, the connection is lost, and so is the memory for the next
@@ -238,6 +239,11 @@ enum { OUTPACE_WAITS = -1, OUTPACE_LOST = -2 };
 OUTPACE_API int outpace_worker_start_push(outpace_worker* worker,
                                           double loss,
                                           outpace_error* error);
+// The same with outpace_worker_push_steps(): between the two, the worker may make steps with the
+// examples that `ahead` told.
+OUTPACE_API int outpace_worker_start_push_steps(outpace_worker* worker,
+                                                const double* loss,
+                                                outpace_error* error);
 OUTPACE_API int outpace_worker_await(outpace_worker* worker,
                                      double seconds,
                                      outpace_verdict* verdict,

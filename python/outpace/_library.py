@@ -7,7 +7,7 @@ from typing import Any, List, Mapping, Sequence
 
 from outpace._error import OutpaceError
 
-C_VERSION = 7
+C_VERSION = 8
 TEXT_BYTES = 2048
 OK, WAITS, LOST = 0, -1, -2
 WANTS_PART = 2
@@ -69,6 +69,7 @@ class Minibatch(ctypes.Structure):
                 ("version", ctypes.c_uint64), ("epoch", ctypes.c_uint64),
                 ("ahead", ctypes.POINTER(ctypes.c_uint64)),
                 ("ahead_sizes", ctypes.POINTER(ctypes.c_size_t)),
+                ("ahead_epochs", ctypes.POINTER(ctypes.c_uint64)),
                 ("ahead_count", ctypes.c_size_t),
                 ("step_sizes", ctypes.POINTER(ctypes.c_size_t)),
                 ("step_epochs", ctypes.POINTER(ctypes.c_uint64)),
@@ -119,6 +120,8 @@ _FUNCTIONS = {
     "outpace_worker_push_steps": (ctypes.c_int, [_HANDLE, ctypes.POINTER(ctypes.c_double),
                                                  ctypes.POINTER(Verdict), _ERROR]),
     "outpace_worker_start_push": (ctypes.c_int, [_HANDLE, ctypes.c_double, _ERROR]),
+    "outpace_worker_start_push_steps": (ctypes.c_int, [_HANDLE, ctypes.POINTER(ctypes.c_double),
+                                                       _ERROR]),
     "outpace_worker_await": (ctypes.c_int, [_HANDLE, ctypes.c_double, ctypes.POINTER(Verdict),
                                             ctypes.POINTER(Minibatch), _ERROR]),
     "outpace_worker_slowed": (ctypes.c_int, [_HANDLE]),

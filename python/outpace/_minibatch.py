@@ -47,7 +47,9 @@ class Minibatch:
         # The local steps' mini-batches, in order: how many of the examples, and their epoch.
         self.steps: List[Tuple[int, int]] = list(zip(raw.step_sizes[: raw.step_count],
                                                      raw.step_epochs[: raw.step_count]))
-        self.ahead: List[List[int]] = []  # Indices of the next mini-batches, to load them early.
+        self.ahead: List[List[int]] = []  # Indices of the next mini-batches, to load them early,
+        # and the epoch of the last example of each.
+        self.ahead_epochs: List[int] = raw.ahead_epochs[: raw.ahead_count]
         begin = 0
         for size in raw.ahead_sizes[: raw.ahead_count]:
             self.ahead.append(raw.ahead[begin : begin + size])

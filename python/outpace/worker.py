@@ -263,6 +263,36 @@ class Worker:
         self._checked(code)
         return verdict_of(raw)
 
+    def start_push_steps(self, loss: Optional[float] = None) -> None:
+        """push_steps(), without waiting for the verdict: await_next() has it. Meanwhile steps may be made
+        with the examples of Minibatch.ahead."""
+        self._require_pushable()
+        if self._gradient is None:
+            raise OutpaceError(NO_GRADIENT)
+        told = None if loss is None else ctypes.c_double(loss)
+        self._checked(self._library.outpace_worker_start_push_steps(self._handle, told, self._error))
+        self._forget()
+
+    def await_next(self, waits: bool) -> "Optional[tuple[Verdict, Optional[Minibatch]]]":
+        """The verdict on what start_push_steps() sent, and the next mini-batch, whose weights are there;
+        None: not yet, where it does not wait."""
+        answer, raw = self._raw_verdict, self._raw_minibatch
+        await_, patience = self._await, PATIENCE if waits else 0.0
+        code = await_(self._handle, patience, answer, raw, self._error)
+        while waits and code == _library.WAITS:  # Between two calls, Python looks for signals.
+            code = await_(self._handle, patience, answer, raw, self._error)
+        if code == _library.WAITS:
+            return None
+        if code == _library.LOST:
+            return verdict_of(answer), self.next()
+        self._checked(code)
+        return verdict_of(answer), self._take(raw)
+
+    @property
+    def slowed(self) -> bool:
+        """Whether the calls of this worker wait, as `outpace run --slow` and its like ask for."""
+        return bool(self._slowed(self._handle))
+
     def without(self, tensors: Collection[int]) -> None:
         """The current mini-batch's gradient has none of these tensors, by their place among join()'s
         parameters; write 0 in their place.

@@ -35,7 +35,8 @@ class Lease:
         self.version = version
         self.indices = list(range(2 * steps))
         self.steps = [(2, 0)] * steps
-        self.ahead = [[100, 101, 102]]
+        self.ahead = worker.ahead
+        self.ahead_epochs = [0]
 
     @property
     def current(self):
@@ -56,6 +57,9 @@ class FakeWorker:
         self.outcome = Outcome.ACCEPTED
         self.gradient = (ctypes.c_float * 3)()
         self.version = 0
+        self.ahead = [[100, 101, 102]]
+        self.slowed = False
+        self.there = False  # The next phase, while a push travels.
 
     def next(self):
         self.minibatch = Lease(self, self.version, self.phases.pop(0)) if self.phases else None
@@ -74,6 +78,16 @@ class FakeWorker:
         self.version += 1
         return Verdict(self.outcome, "not finite" if self.outcome is Outcome.REFUSED else "")
 
+    def start_push_steps(self, loss):
+        self.push_steps(loss)
+
+    def await_next(self, waits):
+        if not waits and not self.there:
+            return None
+        self.told.append("waited" if waits else "there")
+        verdict = Verdict(self.outcome, "not finite" if self.outcome is Outcome.REFUSED else "")
+        return verdict, self.next()
+
     def abandon(self):
         self.told.append("abandon")
         self.minibatch = None
@@ -86,7 +100,7 @@ class FakeWorker:
 class Job:
     """A job of that worker, with what LocalSteps needs of it."""
 
-    def __init__(self, phases, optimizers=1):
+    def __init__(self, phases, optimizers=1, goes_ahead=False):
         self.worker = FakeWorker(phases)
         self.verdict = self.epoch = None
         self.version = 0
@@ -96,12 +110,14 @@ class Job:
                            else made)
         together = self.optimizers[0] if optimizers == 1 else Several(self.optimizers)
         self.named = Named(self.net, together, local=True)
-        self.steps = LocalSteps(self, self.net, together, self.named, 3)
+        self.steps = LocalSteps(self, self.net, together, self.named, 3, goes_ahead)
         self.steps.offer(1, 2)
 
     def advance(self):
-        minibatch = self.worker.next()
-        self.steps.begin(minibatch)
+        return self.begin(self.worker.next())
+
+    def begin(self, minibatch, **how):
+        self.steps.begin(minibatch, **how)
         return self.steps.pending()
 
     def hand_out(self):
@@ -223,6 +239,84 @@ class Phases(unittest.TestCase):
         self.assertEqual(job.pushes()[0][2], 3.0)
 
 
+class StepsAhead(unittest.TestCase):
+    """A step takes 0.5 off each weight; the weights are 1, 2, 3 at first."""
+
+    def ahead(self, phases=(2, 2, 1), examples=(0, 1, 2, 3)):
+        """The first phase was pushed, and a step of the next one made."""
+        job = Job(phases, goes_ahead=True)
+        job.worker.ahead = [list(examples)]
+        for _ in range(2):
+            job.hand_out()
+            job.step()
+        self.assertEqual(job.worker.told, [2, 2, ("push", [1, 1, 1], None)])
+        part = job.hand_out()
+        self.assertEqual((part.indices, part.current), (list(examples)[:2], True))
+        job.worker.weights = [10.0, 20.0, 30.0]
+        return job
+
+    def test_go_on_and_count_in_the_next_phase(self):
+        job = self.ahead((2, 3), (0, 1, 2, 3, 4, 5))
+        job.step()
+        self.assertEqual(job.steps.initial().tolist(), [-0.5, 0.5, 1.5])
+        self.assertEqual(len(job.worker.told), 3)  # Nothing of it, as yet.
+        job.worker.there = True
+        del job.worker.told[:]
+        self.assertEqual(job.hand_out().indices, [2, 3])
+        job.step()
+        self.assertEqual(job.worker.told, ["there", 2, 2])
+        self.assertEqual(job.steps.initial().tolist(), [9, 19, 29])  # The new weights, less two steps.
+        self.assertEqual(job.hand_out().indices, [4, 5])
+        job.step()
+        self.assertEqual(job.pushes(), [("push", [1.5, 1.5, 1.5], None)])
+
+    def test_wait_at_the_end_of_the_next_phase(self):
+        job = self.ahead()
+        job.step()
+        del job.worker.told[:]
+        job.hand_out()
+        job.step()
+        self.assertEqual(job.worker.told, ["waited", 2, 2, ("push", [1, 1, 1], None)])
+
+    def test_are_lost_if_the_next_phase_has_other_examples(self):
+        job = self.ahead(examples=(4, 5, 6, 7))
+        job.worker.there = True
+        job.step()
+        self.assertEqual(job.worker.told[3:], ["there"])
+        self.assertEqual(job.steps.initial().tolist(), [10, 20, 30])
+        self.assertEqual(job.hand_out().indices, [0, 1])
+
+    def test_are_lost_if_the_push_was_turned_away(self):
+        job = self.ahead()
+        job.worker.there, job.worker.outcome = True, Outcome.REFUSED
+        with contextlib.redirect_stderr(io.StringIO()):
+            job.step()
+        self.assertEqual(job.steps.initial().tolist(), [10, 20, 30])
+        self.assertEqual(job.worker.told[3:], ["there"])
+
+    def test_are_handed_in_by_who_leaves(self):
+        job = self.ahead()
+        job.step()
+        job.steps.leave()
+        self.assertEqual(job.worker.told[3:], ["waited", 2, ("push", [0.5, 0.5, 0.5], None)])
+
+    def test_are_not_made_where_the_next_examples_are_unknown_or_calls_are_slowed(self):
+        for change in ({"ahead": []}, {"slowed": True}):
+            job = Job((1, 1), goes_ahead=True)
+            vars(job.worker).update(change)
+            job.hand_out()
+            job.step()
+            self.assertEqual(job.steps.initial().tolist(), [1, 2, 3])  # The next phase's.
+
+    def test_do_not_go_beyond_the_epoch(self):
+        job = Job((1, 1), goes_ahead=True)
+        job.worker.ahead = [[0, 1]]
+        job.hand_out()
+        job.steps._lease.ahead_epochs = [1]
+        job.step()
+        self.assertEqual(job.steps.initial().tolist(), [1, 2, 3])
+
+
 class Numbers(unittest.TestCase):
     def test_a_narrow_type_has_moved_only_by_its_steps(self):
         net = network().to(torch.bfloat16)
@@ -240,9 +334,11 @@ class Numbers(unittest.TestCase):
 
 
 class Options(unittest.TestCase):
-    def of(self, local_steps=None, examples=None, scale_rate=False, environment=""):
+    def of(self, local_steps=None, examples=None, scale_rate=False, environment="",
+           steps_ahead=False):
         with mock.patch.dict(os.environ, {"OUTPACE_LOCAL_STEPS": environment}):
-            return checked(Wrapping("average", scale_rate, None, local_steps, examples)).local_steps
+            return checked(Wrapping("average", scale_rate, None, local_steps, examples,
+                                    steps_ahead)).local_steps
 
     def test_the_run_says_what_the_script_does_not(self):
         self.assertIsNone(self.of())
@@ -255,6 +351,7 @@ class Options(unittest.TestCase):
                            ({"local_steps": True}, "takes a whole number"),
                            ({"environment": "x"}, "OUTPACE_LOCAL_STEPS is 'x'"),
                            ({"examples": 10}, "is for data of the script's own"),
+                           ({"steps_ahead": True}, "steps_ahead=True is of local steps"),
                            ({"local_steps": 2, "scale_rate": True}, "scale_rate=True")):
             with self.subTest(why), self.assertRaisesRegex(op.OutpaceError, why):
                 self.of(**given)

@@ -99,6 +99,41 @@ class Steps(LocalJob):
         self.assertLess(found["final_loss"], 0.7)
 
 
+class Ahead(LocalJob):
+    """--steps-ahead: a worker goes on while its push and the next weights travel."""
+
+    OPTIONS = ("--local-steps", 5, "--steps-ahead")
+
+    def test_one_worker_that_averages_is_pytorch_alone(self):
+        for optimizer in ("sgd", "adamw"):
+            with self.subTest(optimizer):
+                self.job("--optimizer", optimizer, "--epochs", 4, workers=1,
+                         options=(*self.OPTIONS, "--outer-optimizer", "sgd:lr=1"))
+                taken = self.folder / "taken.json"
+                taken.write_text(json.dumps(self.batches()))
+                twin = self.python(SCRIPT, "--optimizer", optimizer, "--twin", taken, "--weights",
+                                   self.run / "weights.safetensors")
+                self.finish(twin)
+                off = self.lines(twin)[-1]["off"]
+                print(f"steps ahead, {optimizer}: relative L2 distance {off:.2g}", file=sys.stderr)
+                self.assertLess(off, 1e-6)
+                self.examples_once()
+
+    def test_each_example_counts_once_whoever_is_cut_off_dies_or_comes_late(self):
+        for policy, words in (("sync", ("--die-at", 20)), ("backup:cutoff=2", ()), ("async", ()),
+                              ("dynamic", ("--own-data",))):
+            with self.subTest(policy):
+                self.job("--pause", 0.002, "--epochs", 12, "--processes", 2, *words, workers=3,
+                         policy=policy, options=(*self.OPTIONS, "--restart-workers"))
+                self.examples_once()
+                self.assertLess(self.summary()["final_loss"], 0.7)
+
+    def test_they_take_local_steps(self):
+        job = self.job(options=("--steps-ahead",), code=2)
+        self.assertEqual(job.err, "outpace: run: --steps-ahead without --local-steps: the server makes "
+                                  "the steps; remove it, or add --local-steps\n")
+
+
 class Kept(LocalJob):
     WORDS = ("--optimizer", "adamw", "--epochs", 60, "--pause", 0.03, "--die-at", 40)
 

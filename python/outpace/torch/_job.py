@@ -73,7 +73,8 @@ class Job(abc.ABC):
     def wrap(self, module: Modules, optimizer: Steppers, *, buffers: Given = "average",
              scale_rate: bool = False, averages: Optional[torch.nn.Module] = None,
              local_steps: Optional[int] = None,
-             examples: Optional[int] = None) -> Tuple[Modules, Steppers]:
+             examples: Optional[int] = None,
+             steps_ahead: bool = False) -> Tuple[Modules, Steppers]:
         """Takes both into the job, and returns them.
 
         Each may be a list: job.wrap([netD, netG], [optD, optG]). Names of parameters then begin with
@@ -106,7 +107,9 @@ class Job(abc.ABC):
         (docs/local-steps.md). It may then be any optimizer, parameters may be of any floating type
         and on several devices, frozen ones do not travel, and the loop is PyTorch's: loss.backward(),
         optimizer.step(). Data that are not given to job.loader() are the script's own: `examples` is
-        how many make an epoch, of all workers together; each step counts as --batch of them.
+        how many make an epoch, of all workers together; each step counts as --batch of them. With
+        `steps_ahead` the worker goes on with its next mini-batches while its push and the next
+        weights travel, and adds what these steps have changed to the weights that come.
         """
         if self._module is not None:
             if self._wrapped_as == (id(module), id(optimizer)):
@@ -115,7 +118,8 @@ class Job(abc.ABC):
                                "together: job.wrap([netD, netG], [optD, optG])")
         together, all_steps = as_one(module, optimizer)
         check_whole(together)
-        wrapping = checked(Wrapping(buffers, scale_rate, averages, local_steps, examples))
+        wrapping = checked(Wrapping(buffers, scale_rate, averages, local_steps, examples,
+                                    steps_ahead))
         self._networks = list(module) if isinstance(module, (list, tuple)) else [together]
         self._take(together, all_steps, wrapping)
         self._module, self._optimizer = together, all_steps

@@ -7,18 +7,19 @@ only the last step of a phase talks to the server.
 """
 
 import sys
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
 import torch
 
 from outpace._error import OutpaceError
+from outpace.torch._ahead import StepsAhead
 from outpace.torch._kept import KeptState
 from outpace.torch._named import Named
 from outpace.torch._optimizers import count_step, refuse_group, refuse_servers_own, replace_step
 from outpace.torch._several import Member, Optimizers, optimizers_of
 from outpace.torch._steps import AHEAD_MOST, CANCELLED, Leased, Steps
 from outpace.torch._weights import Weights
-from outpace.worker import Minibatch, Outcome
+from outpace.worker import Minibatch, Outcome, Verdict
 
 NO_LOADER = ("optimizer.step(): this worker has no mini-batch: iterate over job.loader(dataset), or say "
              "job.wrap(..., examples=N) of data of the script's own")
@@ -27,12 +28,11 @@ NO_LOADER = ("optimizer.step(): this worker has no mini-batch: iterate over job.
 class Part:
     """A local step's mini-batch, as a Minibatch."""
 
-    def __init__(self, phase: "LocalSteps", lease: Minibatch, begin: int, size: int,
-                 epoch: int) -> None:
+    def __init__(self, phase: "LocalSteps", indices: List[int], version: int, epoch: int) -> None:
         self._phase = phase
-        self.indices = lease.indices[begin : begin + size]
+        self.indices = indices
         self.ahead: List[List[int]] = []
-        self.version = lease.version
+        self.version = version
         self.epoch = epoch
 
     def __len__(self) -> int:
@@ -44,12 +44,12 @@ class Part:
         return self._phase.computes(self)
 
 
-def _parts_of(phase: "LocalSteps", lease: Minibatch, ahead: int) -> List[Part]:
+def _parts_of(phase: "LocalSteps", lease: Union[Minibatch, StepsAhead], ahead: int) -> List[Part]:
     """`ahead`: how many of the next ones each part tells, of this lease and then the next ones."""
     parts: List[Part] = []
     begin = 0
     for size, epoch in lease.steps:
-        parts.append(Part(phase, lease, begin, size, epoch))
+        parts.append(Part(phase, lease.indices[begin : begin + size], lease.version, epoch))
         begin += size
     if ahead > 0:
         batch = lease.steps[0][0]
@@ -65,7 +65,7 @@ class LocalSteps(Steps):
     """Counts the steps of the script's optimizers, and pushes what they have changed."""
 
     def __init__(self, job: Leased, module: torch.nn.Module, optimizer: Optimizers, named: Named,
-                 steps: int) -> None:
+                 steps: int, goes_ahead: bool) -> None:
         for one in optimizers_of(optimizer):
             refuse_servers_own(one)
         self._job = job
@@ -74,6 +74,8 @@ class LocalSteps(Steps):
         self.named = named
         self._steps_of_phase = steps
         self._ahead = 0  # Mini-batches that the loader loads early.
+        self._goes_ahead = goes_ahead
+        self._travelling: Optional[StepsAhead] = None  # Made while a push and weights travel.
         self._optimizer = optimizer
         self._weights = Weights(named.parameters)
         self._members = [Member(one) for one in optimizers_of(optimizer)]
@@ -149,19 +151,30 @@ class LocalSteps(Steps):
 
     def offer(self, epochs: int, ahead: int) -> Dict[str, Any]:
         self._ahead = ahead
+        phases = max(-(-ahead // self._steps_of_phase), 1 if self._goes_ahead else 0)
         return {"groups": self.named.groups_of_outer(), "group_of": self.named.group_of,
                 "local_steps": self._steps_of_phase,
-                "ahead": min(-(-ahead // self._steps_of_phase), AHEAD_MOST)}
+                "ahead": min(phases, AHEAD_MOST)}
 
-    def begin(self, minibatch: Optional[Minibatch], **how: Any) -> None:
-        self._given = self._counted = self._made = 0
-        self._losses.clear()
+    def begin(self, minibatch: Optional[Minibatch], goes_on: Optional[StepsAhead] = None,
+              **how: Any) -> None:
+        """`goes_on`: with the steps that were made ahead, which are of this mini-batch."""
+        made = 0 if goes_on is None else self._given
+        self._given = self._counted = 0
         self._lease = minibatch
         self._parts = [] if minibatch is None else _parts_of(self, minibatch, self._ahead)
+        if goes_on is None:
+            self._made = 0
+            self._losses.clear()
         if minibatch is None:
             self.let_go = True
             return
-        self._weights.set(minibatch.address)
+        if goes_on is None:
+            self._weights.set(minibatch.address)
+        else:
+            self._weights.move(goes_on.at_push, minibatch.address)
+            self._given = made
+            self._count_given()
         self.named.buffers.remember(minibatch.address + 4 * self._weights.numbers)
 
     def say_first(self, minibatch: Minibatch, examples: Optional[int], alone: Optional[int]) -> None:
@@ -262,7 +275,9 @@ class LocalSteps(Steps):
         member.stepped = self._stepped = True
         if all(one.stepped for one in self._members):
             self._count_parts()
-            if self._given == len(self._parts) or self._worker.cancelled:
+            if self._travelling is not None:
+                self._take_up(waits=self._given == len(self._parts))
+            elif self._given == len(self._parts) or self._worker.cancelled:
                 self._end_phase()
 
     def _count_parts(self) -> None:
@@ -278,15 +293,50 @@ class LocalSteps(Steps):
         self._count_given()
 
     def _count_given(self) -> None:
-        for part in self._parts[self._counted : self._given]:
-            self._worker.stepped(len(part))
+        if self._travelling is None:  # Else the worker has no phase yet that they could be of.
+            for part in self._parts[self._counted : self._given]:
+                self._worker.stepped(len(part))
         self._counted = self._given
 
     def _end_phase(self) -> None:
         """Pushes what the steps have changed, and takes the next phase."""
+        if self._travelling is not None:
+            self._take_up(waits=True)
+            return
+        if self._goes_ahead and self._made > 0 and self._begin_ahead():
+            return
         self._hand_in()
         self.let_go = False
         self._job.advance()
+
+    def _begin_ahead(self) -> bool:
+        """Pushes, and goes on with what the next phase will be; False where it cannot."""
+        lease = self._lease
+        assert lease is not None
+        if self._worker.slowed or self._worker.cancelled or not StepsAhead.can_begin(lease):
+            return False
+        self._count_given()
+        self._write_push()
+        ahead = StepsAhead(self._weights.flat(), lease)
+        self._worker.start_push_steps(self._mean_loss())
+        self._travelling = ahead
+        self._parts = _parts_of(self, ahead, self._ahead)
+        self._given = self._counted = self._made = 0
+        self._losses.clear()
+        self.let_go = False
+        return True
+
+    def _take_up(self, waits: bool) -> None:
+        """The next phase, if its weights are there."""
+        found = self._worker.await_next(waits)
+        if found is None:
+            return
+        ahead, self._travelling = self._travelling, None
+        assert ahead is not None
+        verdict, minibatch = found
+        self._hear(verdict, ahead.version)
+        fits = verdict.outcome is not Outcome.REFUSED and ahead.fits(minibatch, self._given)
+        self._job.begin(minibatch, goes_on=ahead if fits and self._given > 0 else None)
 
     def _hand_in(self) -> None:
         if self._made == 0:  # A GradScaler made none: others try.
@@ -298,16 +348,23 @@ class LocalSteps(Steps):
             self._job.verdict = CANCELLED
             return
         assert self._lease is not None
+        self._write_push()
+        self._hear(self._worker.push_steps(self._mean_loss()), self._lease.version)
+
+    def _write_push(self) -> None:
+        assert self._lease is not None
         self.check_network()
         self.named.constants.check_unchanged()
         address = self._worker.gradient_address()
         self._weights.write_difference(self._lease.address, address)
         self.named.buffers.write(address + 4 * self._weights.numbers)
-        verdict = self._job.verdict = self._worker.push_steps(self._mean_loss())
+
+    def _hear(self, verdict: Verdict, version: int) -> None:
+        self._job.verdict = verdict
         if verdict.outcome is Outcome.REFUSED:
             self._begin_anew(verdict.why)
         elif self._kept is not None:
-            self._kept.write(self._lease.version, self._states())
+            self._kept.write(version, self._states())
 
     def _mean_loss(self) -> Optional[float]:
         """By job.backward() alone; PyTorch's own says none."""
@@ -322,8 +379,18 @@ class LocalSteps(Steps):
         print(f"outpace: worker {self._worker.rank}: its local steps were turned away ({why}); their "
               "optimizer begins anew", file=sys.stderr)
 
+    def _take_up_last(self) -> None:
+        """What was pushed is heard of, and what was made ahead can be handed in."""
+        try:
+            self._take_up(waits=True)
+        except OutpaceError:
+            self._travelling = None  # The connection is gone, and with it what was made ahead.
+
     def leave(self) -> None:
         """Hands in what this worker has done."""
+        self._goes_ahead = False
+        if self._travelling is not None:
+            self._take_up_last()
         if self._lease is not None and self._lease.current and self._made > 0:
             try:
                 self._hand_in()

@@ -27,6 +27,14 @@ class Weights:
             for parameter, came in zip(self._parameters, self._at(address)):
                 parameter.copy_(came.view(parameter.shape))
 
+    def move(self, from_: torch.Tensor, address: int) -> None:
+        """Adds to the parameters how the numbers at this address differ from `from_`."""
+        with torch.no_grad():
+            for parameter, began, came in zip(self._parameters, from_.split(self._sizes),
+                                              self._at(address)):
+                by = (came - began).view(parameter.shape)
+                parameter.add_(by.to(parameter.device, parameter.dtype))
+
     def write_difference(self, released: int, address: int) -> None:
         """Writes there what the parameters had after set(released), less what they have.
 

@@ -64,7 +64,8 @@ class WorkerJob(Job):
         if local is None:
             self._steps = Pushing(self, module, optimizer, named, wrapping.scale_rate)
             return
-        self._steps = LocalSteps(self, module, optimizer, named, local)
+        self._steps = LocalSteps(self, module, optimizer, named, local,
+                                 wrapping.steps_ahead)
         if wrapping.examples is not None:
             self._examples = wrapping.examples
             self._steps.take_data_of_script(self._networks, self._begin_own_data)

@@ -9,6 +9,7 @@ from outpace._error import OutpaceError
 from outpace.torch._rules import Given
 
 VARIABLE = "OUTPACE_LOCAL_STEPS"  # Steps between two pushes; `outpace run --local-steps` sets it.
+AHEAD = "OUTPACE_STEPS_AHEAD"  # `outpace run --steps-ahead` sets it to true.
 
 
 class Wrapping(NamedTuple):
@@ -19,6 +20,7 @@ class Wrapping(NamedTuple):
     averages: Optional[torch.nn.Module]
     local_steps: Optional[int]  # None: each mini-batch's gradient is pushed.
     examples: Optional[int]  # Of an epoch, where the data are the script's own.
+    steps_ahead: bool  # While a push and the next weights travel.
 
 
 def checked(wrapping: Wrapping) -> Wrapping:
@@ -37,7 +39,10 @@ def checked(wrapping: Wrapping) -> Wrapping:
     if steps is not None and wrapping.scale_rate:
         raise OutpaceError("wrap: scale_rate=True is of gradients that the server averages; with "
                            "local steps the rate is that of this worker's own steps: remove it")
-    return wrapping._replace(local_steps=steps)
+    if steps is None and wrapping.steps_ahead:
+        raise OutpaceError("wrap: steps_ahead=True is of local steps: say local_steps=H, or remove it")
+    return wrapping._replace(local_steps=steps,
+                             steps_ahead=wrapping.steps_ahead or os.environ.get(AHEAD) == "true")
 
 
 def _of_environment() -> Optional[int]:

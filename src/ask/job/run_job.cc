@@ -23,6 +23,10 @@ void declare(OptionList& options, RunJob& job) {
       .default_words("1, or OMP_NUM_THREADS if it is set");
   declare(options, job.delays);
   declare_children(options, job.worker_prefix, job.restart_workers);
+  options.add("steps-ahead",
+              job.steps_ahead,
+              "With --local-steps: a worker goes on with its next mini-batches while its push and "
+              "the next weights travel");
   options.add("keep-worker-state",
               job.keep_worker_state,
               "With --local-steps: a worker that is started again goes on with its optimizer's "
@@ -37,6 +41,11 @@ void check(const RunJob& job, const ReadFile& read_file) {
                       std::to_string(*job.training.local_steps) +
                       ": the script's own optimizer makes these steps; remove it, or set "
                       "--outer-optimizer, the server's");
+  }
+  if (job.steps_ahead && !job.training.local_steps) {
+    throw usage_error(
+        "run: --steps-ahead without --local-steps: the server makes the steps; remove it, or add "
+        "--local-steps");
   }
   if (job.keep_worker_state && !job.training.local_steps) {
     throw usage_error(

@@ -36,6 +36,7 @@ struct RunJob {
   Delays delays;
   std::string worker_prefix;
   bool restart_workers = false;
+  bool steps_ahead = false;        // With local steps.
   bool keep_worker_state = false;  // With local steps, in the run's directory.
   std::string token_file;          // For processes that a launcher starts.
   Duration rejoin_for = Reaching{}.rejoin_for;

@@ -97,6 +97,7 @@ Words variables_of(const job::RunJob& job,
   set(all, "OUTPACE_BATCH", std::to_string(job.training.batch));
   const std::optional<std::uint32_t>& steps = job.training.local_steps;
   set(all, "OUTPACE_LOCAL_STEPS", steps ? std::to_string(*steps) : "");
+  set(all, "OUTPACE_STEPS_AHEAD", job.steps_ahead ? "true" : "");
   set(all, "OUTPACE_TLS_CERT", place.tls.certificate);
   set(all, "OUTPACE_TLS_KEY", place.tls.key);
   set(all, "OUTPACE_TLS_CA", place.tls.ca);

@@ -24,14 +24,15 @@ struct outpace_worker {
 
   outpace::Worker worker;
   const std::uint32_t rank;
-  std::size_t numbers = 0;                 // In a gradient.
-  std::vector<std::uint64_t> examples;     // The current mini-batch's.
-  std::vector<std::uint64_t> ahead;        // The next ones', one after another,
-  std::vector<std::size_t> ahead_sizes;    // and how many of each.
-  std::vector<std::size_t> step_sizes;     // The local steps' examples,
-  std::vector<std::uint64_t> step_epochs;  // and their epochs.
-  outpace::Worker::Evaluated evaluated;    // What was asked for last,
-  std::vector<outpace_value> values;       // and its values.
+  std::size_t numbers = 0;                  // In a gradient.
+  std::vector<std::uint64_t> examples;      // The current mini-batch's.
+  std::vector<std::uint64_t> ahead;         // The next ones', one after another,
+  std::vector<std::size_t> ahead_sizes;     // how many of each,
+  std::vector<std::uint64_t> ahead_epochs;  // and of which epoch.
+  std::vector<std::size_t> step_sizes;      // The local steps' examples,
+  std::vector<std::uint64_t> step_epochs;   // and their epochs.
+  outpace::Worker::Evaluated evaluated;     // What was asked for last,
+  std::vector<outpace_value> values;        // and its values.
 };
 
 namespace outpace::c_interface {
@@ -137,6 +138,7 @@ void next(outpace_worker& worker, outpace_minibatch& out) {
   worker.examples.clear();
   worker.ahead.clear();
   worker.ahead_sizes.clear();
+  worker.ahead_epochs.clear();
   worker.step_sizes.clear();
   worker.step_epochs.clear();
   std::optional<MinibatchView> minibatch = worker.worker.next_view();
@@ -157,6 +159,8 @@ void next(outpace_worker& worker, outpace_minibatch& out) {
   out.ahead = worker.ahead.data();
   out.ahead_sizes = worker.ahead_sizes.data();
   out.ahead_count = worker.ahead_sizes.size();
+  worker.ahead_epochs = std::move(minibatch->ahead_epochs);
+  out.ahead_epochs = worker.ahead_epochs.data();
   for (const LocalStep& step : minibatch->steps) {
     worker.step_sizes.push_back(step.examples);
     worker.step_epochs.push_back(step.epoch);
@@ -308,6 +312,16 @@ int outpace_worker_start_push(outpace_worker* worker, double loss, outpace_error
   return for_c(error, [&] {
     require(worker != nullptr, "start_push: the worker is null");
     WorkerSteps::start_push(worker->worker, loss);
+  });
+}
+
+int outpace_worker_start_push_steps(outpace_worker* worker,
+                                    const double* loss,
+                                    outpace_error* error) {
+  return for_c(error, [&] {
+    require(worker != nullptr, "start_push_steps: the worker is null");
+    WorkerSteps::start_push(worker->worker,
+                            loss == nullptr ? std::nullopt : std::optional<double>(*loss));
   });
 }
 

@@ -111,6 +111,8 @@ TEST_F(WorkerC, PushesInCallsThatWaitForALimitedTime) {
   EXPECT_EQ(outpace_worker_await(worker.get(), 0.0, &verdict, &minibatch, &error_), OUTPACE_USAGE);
   EXPECT_EQ(outpace_worker_start_push(worker.get(), 0.5, &error_), OUTPACE_USAGE);
   EXPECT_STREQ(error_.message, "start_push: write the gradient into gradient() first");
+  EXPECT_EQ(outpace_worker_start_push_steps(worker.get(), nullptr, &error_), OUTPACE_USAGE);
+  EXPECT_EQ(outpace_worker_start_push_steps(nullptr, nullptr, &error_), OUTPACE_USAGE);
   std::uint64_t updates = 0;
   float* gradient = outpace_worker_gradient(worker.get(), &error_);
   while (minibatch.count > 0) {

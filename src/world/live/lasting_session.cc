@@ -37,10 +37,12 @@ std::optional<LastingSession::Task> LastingSession::next() {
       options_.session.seen_version = work->release.version;
       std::vector<std::uint64_t> examples = order_->examples(work->release.ranges);
       std::vector<std::vector<std::uint64_t>> ahead;
+      std::vector<std::uint64_t> ahead_epochs;
       for (const protocol::Ranges& later : work->release.ahead) {
         ahead.push_back(order_->examples(later));
+        ahead_epochs.push_back(later.empty() ? 0 : later.back().epoch);
       }
-      return Task{std::move(*work), std::move(examples), std::move(ahead)};
+      return Task{std::move(*work), std::move(examples), std::move(ahead), std::move(ahead_epochs)};
     } catch (const ConnectionLost&) {
       reconnect();
     }

@@ -29,6 +29,7 @@ class LastingSession {
     std::vector<std::uint64_t> examples;  // Indices into the data set.
     // Examples of the next releases, as far as the server has told them.
     std::vector<std::vector<std::uint64_t>> ahead;
+    std::vector<std::uint64_t> ahead_epochs;  // The epoch of the last example of each.
   };
   // Waits for the next release, over a new connection if need be; nothing when the run is over.
   // Throws Error if no connection comes about within `rejoin_for`.

@@ -95,7 +95,7 @@ std::shared_ptr<const void> Worker::memory() const {
   return job_->memory();
 }
 
-void Worker::start_push(double loss) {
+void Worker::start_push(std::optional<double> loss) {
   for_the_public([&] { job_->start_push(loss); });
 }
 

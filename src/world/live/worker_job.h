@@ -172,7 +172,7 @@ class Worker::Job {
     return answer([&] { return session_->session().push(result); });
   }
 
-  void start_push(double loss) {
+  void start_push(std::optional<double> loss) {
     live::require(!gradient_.empty(), "start_push: write the gradient into gradient() first");
     const auto result = result_of(gradient_.size(), loss, std::nullopt);
     live::require(gradient_.data() == session_->session().gradient().data(),
@@ -253,6 +253,7 @@ class Worker::Job {
                          .version = count(task->work.release.version),
                          .epoch = task->work.release.ranges.front().epoch,
                          .ahead = std::move(task->ahead),
+                         .ahead_epochs = std::move(task->ahead_epochs),
                          .steps = steps_of(task->work.release)};
   }
 

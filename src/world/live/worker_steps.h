@@ -48,7 +48,7 @@ struct WorkerSteps {
   // gradient(), which a lost connection makes void. await_news() waits at most this long until
   // finish_push() and next_view() need not wait. kLost: the connection is, and the next call of
   // next_view() joins again. REQUIRES: the gradient of a mini-batch was written into gradient().
-  static void start_push(Worker& worker, double loss) { worker.start_push(loss); }
+  static void start_push(Worker& worker, std::optional<double> loss) { worker.start_push(loss); }
   [[nodiscard]] static News await_news(Worker& worker, std::chrono::nanoseconds most) {
     return worker.await_news(most);
   }
