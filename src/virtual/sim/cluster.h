@@ -279,7 +279,7 @@ class Cluster {
   void gone(std::uint64_t how);
   // Computes the task's gradient, or the part of it that is kept, and sends it off.
   void push(std::uint32_t worker);
-  void to_server(std::uint32_t worker, Mail mail);
+  void to_server(std::uint32_t worker, Mail&& mail);
 
   // Transfers that overlap with computing: cluster_overlap.cc.
   void begin_overlapped(std::uint32_t worker, Time done, double share);
@@ -323,7 +323,7 @@ class Cluster {
   void take_arrivals();
   // Loses the messages on the links to or from a worker whose connection broke.
   void lose_transfers(std::uint32_t worker);
-  [[nodiscard]] std::size_t store(Mail mail);
+  [[nodiscard]] std::size_t store(Mail&& mail);
   [[nodiscard]] Mail take_out(std::size_t slot);
 
   // Constant after construction.

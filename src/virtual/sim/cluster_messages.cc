@@ -99,7 +99,7 @@ void Cluster::lose_transfers(std::uint32_t worker) {
   last = std::max(last, now_ + transfers_->latency(Way::kToServer, worker) + options_.latency);
 }
 
-std::size_t Cluster::store(Mail mail) {
+std::size_t Cluster::store(Mail&& mail) {
   if (free_mail_.empty()) {
     mail_.push_back(std::move(mail));
     return mail_.size() - 1;

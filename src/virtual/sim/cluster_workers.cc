@@ -151,7 +151,7 @@ void Cluster::push(std::uint32_t worker) {
   }
 }
 
-void Cluster::to_server(std::uint32_t worker, Mail mail) {
+void Cluster::to_server(std::uint32_t worker, Mail&& mail) {
   const bool is_gradient = std::holds_alternative<protocol::Push>(mail.message);
   if (!overlapped_.empty()) {
     Overlapped& its = overlapped_[worker];
