@@ -246,6 +246,7 @@ Plan draw_plan(std::uint64_t seed) {
     if (plan.progress_timeout) {  // A release takes as many times as long.
       *plan.progress_timeout *= plan.local_steps;
     }
+    plan.steps_ahead = draw.one_in(2);
   }
   return plan;
 }
@@ -255,9 +256,9 @@ std::string to_words(const Plan& plan) {
       "--workers " + std::to_string(plan.workers) + " --policy '" + plan.policy + "'" +
       (plan.balance ? " --balance" : "") +
       (plan.local_steps > 0 ? " --local-steps " + std::to_string(plan.local_steps) : "") +
-      " --staleness " + plan.staleness + " --runtime '" + plan.runtime + "' --batch " +
-      std::to_string(plan.batch) + " --examples " + std::to_string(plan.examples) + " --epochs " +
-      std::to_string(plan.epochs) + " --sampling " +
+      (plan.steps_ahead ? " --steps-ahead" : "") + " --staleness " + plan.staleness +
+      " --runtime '" + plan.runtime + "' --batch " + std::to_string(plan.batch) + " --examples " +
+      std::to_string(plan.examples) + " --epochs " + std::to_string(plan.epochs) + " --sampling " +
       (plan.with_replacement ? "replacement" : "epoch") + " --latency " + words(plan.latency) +
       " --apply " + words(plan.apply) + " --heartbeat-timeout " + words(plan.heartbeat_timeout) +
       (plan.progress_timeout ? " --progress-timeout " + words(*plan.progress_timeout) : "") +

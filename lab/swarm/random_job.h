@@ -21,6 +21,7 @@ struct Plan {
   std::string policy;
   bool balance = false;
   std::uint32_t local_steps = 0;  // Mini-batches of a phase; 0: none, each is pushed.
+  bool steps_ahead = false;       // While a push travels.
   std::string staleness;
   std::string runtime;
   std::uint32_t batch = 1;

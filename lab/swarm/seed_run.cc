@@ -40,6 +40,7 @@ sim::ClusterOptions options_of(const Plan& plan) {
     options.coordinator.local_steps = {
         .most = plan.local_steps, .optimizer = "sgd", .schedule = {}};
     options.policy_inputs.local_steps = plan.local_steps;
+    options.steps_ahead = plan.steps_ahead;
   }
   // Undoes the mean over an update's examples: each moves its number by its weight.
   const auto policy = policy::make_policy(options.policy, plan.workers);

@@ -131,7 +131,7 @@ class Refused(ProgramTest):
 class Simulated(ProgramTest):
     def simulate(self, *words, updates=200):
         process = self.start("simulate", "--json", "--workers", 4, "--runtime",
-                             "constant(mean=10ms)", "--updates", updates, *words)
+                             "constant(mean=10ms)", *(("--updates", updates) if updates else ()), *words)
         self.assertEqual(process.wait(), 0, process.err)
         return json.loads(process.out)
 
@@ -139,6 +139,26 @@ class Simulated(ProgramTest):
         found = self.simulate("--policy", "sync", "--local-steps", 10)
         self.assertAlmostEqual(found["seconds"], 200 * 10 * 0.01, places=6)
         self.assertEqual(found["examples"], 200 * 4 * 10 * 32)
+
+    def test_steps_ahead_hide_the_travel_of_the_weights(self):
+        words = ("--policy", "sync", "--local-steps", 50, "--batch", 8, "--payload", "1MB", "--bandwidth",
+                 "100Mbps", "--examples", 1000000)
+        without = self.simulate(*words, updates=40)
+        with_ = self.simulate(*words, "--steps-ahead", updates=40)
+        # Four pushes and four pulls of 1 MB take 0.64 s, and a phase 0.5 s.
+        self.assertAlmostEqual(without["seconds"], 40 * (0.5 + 0.64), delta=1)
+        self.assertAlmostEqual(with_["seconds"], 0.5 + 40 * 0.64, delta=1)
+        self.assertEqual(with_["examples"], without["examples"])
+
+    def test_steps_ahead_lose_nothing(self):
+        run = self.folder / "run"
+        found = self.simulate("--policy", "dynamic", "--local-steps", 10, "--latency", "30ms", "--epochs", 3,
+                              "--examples", 20000, "--steps-ahead", "--slow", "worker=3,factor=3", "--fault",
+                              "crash:worker=1,at=2s,for=1s", "--out", run, updates=None)
+        self.assertEqual(found["examples_used_per_epoch_min"], 1)
+        self.assertEqual(found["examples_used_per_epoch_max"], 1)
+        replay = self.start("replay", run)
+        self.assertEqual(replay.wait(), 0, replay.err)
 
     def test_nothing_is_lost_by_a_cutoff_from_the_first_phase_on(self):
         slow = ("--slow", "worker=2,factor=2", "--slow", "worker=3,factor=4", "--local-steps", 50)

@@ -130,7 +130,7 @@ class Ahead(LocalJob):
 
     def test_they_take_local_steps(self):
         job = self.job(options=("--steps-ahead",), code=2)
-        self.assertEqual(job.err, "outpace: run: --steps-ahead without --local-steps: the server makes "
+        self.assertEqual(job.err, "outpace: --steps-ahead without --local-steps: the server makes "
                                   "the steps; remove it, or add --local-steps\n")
 
 

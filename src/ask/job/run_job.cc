@@ -23,10 +23,7 @@ void declare(OptionList& options, RunJob& job) {
       .default_words("1, or OMP_NUM_THREADS if it is set");
   declare(options, job.delays);
   declare_children(options, job.worker_prefix, job.restart_workers);
-  options.add("steps-ahead",
-              job.steps_ahead,
-              "With --local-steps: a worker goes on with its next mini-batches while its push and "
-              "the next weights travel");
+  declare_steps_ahead(options, job.steps_ahead);
   options.add("keep-worker-state",
               job.keep_worker_state,
               "With --local-steps: a worker that is started again goes on with its optimizer's "
@@ -42,11 +39,7 @@ void check(const RunJob& job, const ReadFile& read_file) {
                       ": the script's own optimizer makes these steps; remove it, or set "
                       "--outer-optimizer, the server's");
   }
-  if (job.steps_ahead && !job.training.local_steps) {
-    throw usage_error(
-        "run: --steps-ahead without --local-steps: the server makes the steps; remove it, or add "
-        "--local-steps");
-  }
+  check_steps_ahead(job.steps_ahead, job.training);
   if (job.keep_worker_state && !job.training.local_steps) {
     throw usage_error(
         "run: --keep-worker-state without --local-steps: the server has the state of the steps "

@@ -36,6 +36,7 @@ void declare_cluster(OptionList& options, SimulatedCluster& cluster) {
               cluster.apply,
               "Time that the server needs for a gradient, divided by --shards; gradients queue for "
               "it");
+  declare_steps_ahead(options, cluster.steps_ahead);
   options.add("oracle",
               cluster.oracle,
               "With --policy sync: choose each cutoff with knowledge of the coming runtimes, for "
@@ -232,6 +233,7 @@ void check(const SimulateJob& job) {
     throw usage_error("--oracle conflicts with --policy " + job.training.policy.text +
                       ": the oracle chooses the cutoffs of synchronous updates; say --policy sync");
   }
+  check_steps_ahead(job.cluster.steps_ahead, job.training);
   check_without_learning(job);
   check_times(job);
   check_links(job);

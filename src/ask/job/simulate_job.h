@@ -33,6 +33,7 @@ struct SimulatedCluster {
   Duration latency{};
   Duration apply{};
   bool oracle = false;
+  bool steps_ahead = false;
   std::vector<std::string> faults;
 };
 

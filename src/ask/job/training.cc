@@ -213,6 +213,21 @@ double rate_of_all(const Training& training, const policy::Policy& policy) {
 
 }  // namespace
 
+void declare_steps_ahead(OptionList& options, bool& steps_ahead) {
+  options.add("steps-ahead",
+              steps_ahead,
+              "With --local-steps: a worker goes on with its next mini-batches while its push and "
+              "the next weights travel");
+}
+
+void check_steps_ahead(bool steps_ahead, const Training& training) {
+  if (steps_ahead && !training.local_steps) {
+    throw usage_error(
+        "--steps-ahead without --local-steps: the server makes the steps; remove it, or add "
+        "--local-steps");
+  }
+}
+
 void declare(OptionList& options, Training& training) {
   options.add("workers", training.workers, "Number of workers; the run starts when all have joined")
       .between(1);

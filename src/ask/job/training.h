@@ -78,6 +78,9 @@ struct Training {
   std::uint64_t evaluate_every = 5120;  // Applied examples.
 };
 void declare(OptionList& options, Training& training);
+void declare_steps_ahead(OptionList& options, bool& steps_ahead);
+// Throws a usage error if there are no local steps.
+void check_steps_ahead(bool steps_ahead, const Training& training);
 
 // How many workers must take part, and how long the server waits for them.
 struct Membership {

@@ -25,6 +25,20 @@ void LocalPhase::begin(std::span<const float> weights) {
   examples_ = 0;
 }
 
+void LocalPhase::go_on() {
+  CHECK(weights_.size() == gradient_.size());
+  pushed_ = weights_;
+  loss_sum_ = 0.0;
+  examples_ = 0;
+}
+
+void LocalPhase::take_up(std::span<const float> weights) {
+  CHECK(weights.size() == gradient_.size() && pushed_.size() == gradient_.size());
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    weights_[i] += weights[i] - pushed_[i];
+  }
+}
+
 void LocalPhase::step(double rate, double loss, std::size_t examples) {
   optimizer_->step(
       {.rate = rate, .mean_weight = 1.0, .weight_decay = weight_decay_}, gradient_, weights_);

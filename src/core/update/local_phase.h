@@ -35,6 +35,10 @@ class LocalPhase {
 
   // REQUIRES: as many numbers as the tensors have, here and below.
   void begin(std::span<const float> weights);
+  // In its place, while what was pushed travels: from this worker's own weights, after a phase.
+  void go_on();
+  // The weights have come: adds to them what the steps since go_on() have changed.
+  void take_up(std::span<const float> weights);
   // To compute the next mini-batch on.
   [[nodiscard]] std::span<const float> weights() const { return weights_; }
   // Room for its mean gradient.
@@ -45,8 +49,9 @@ class LocalPhase {
 
   // The mean of the losses since begin(), by examples. REQUIRES: a step was made.
   [[nodiscard]] double loss() const { return loss_sum_ / static_cast<double>(examples_); }
-  // Writes Delta, where `released` are the weights of begin(). If a number in it is not finite, the
-  // server will refuse it, and the inner optimizer begins anew: its state would carry that on.
+  // Writes Delta, where `released` are the weights of begin() or take_up(). If a number in it is
+  // not finite, the server will refuse it, and the inner optimizer begins anew: its state would
+  // carry that on.
   void difference(std::span<const float> released, std::span<float> delta);
 
  private:
@@ -58,6 +63,7 @@ class LocalPhase {
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<float> weights_;
   std::vector<float> gradient_;
+  std::vector<float> pushed_;  // The weights at go_on().
   double loss_sum_ = 0.0;
   std::uint64_t examples_ = 0;
 };

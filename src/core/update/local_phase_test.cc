@@ -28,6 +28,21 @@ TEST(LocalPhase, ItsDifferenceIsWhatItsStepsHaveTakenOffTheWeights) {
   EXPECT_EQ(delta, (std::vector<float>{0.75F, -1.5F}));
 }
 
+TEST(LocalPhase, StepsWhileAPushTravelsAreAddedToTheWeightsThatCome) {
+  LocalPhase phase(Spec::parse("sgd"), 0.0, {1});
+  phase.begin(std::vector<float>{8.0F});
+  descend(phase, 0.5, {0.0F});  // 4, which is pushed.
+  phase.go_on();
+  descend(phase, 0.5, {0.0F});  // 2.
+  const std::vector<float> came{10.0F};
+  phase.take_up(came);
+  EXPECT_EQ(phase.weights().front(), 8.0F);
+  descend(phase, 0.5, {0.0F});
+  std::vector<float> delta(1);
+  phase.difference(came, delta);
+  EXPECT_EQ(delta.front(), 2.0F + 4.0F);  // Both steps, each once.
+}
+
 TEST(LocalPhase, OneStepOfSgdIsItsRateTimesTheGradient) {
   LocalPhase phase(Spec::parse("sgd"), 0.25, {1});
   const std::vector<float> released{2.0F};

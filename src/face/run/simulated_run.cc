@@ -45,6 +45,7 @@ sim::ClusterOptions cluster_options(const job::SimulateJob& job, job::Resolved r
       .policy = std::move(resolved.policy),
       .policy_inputs = std::move(resolved.policy_inputs),
       .oracle = job.cluster.oracle,
+      .steps_ahead = job.cluster.steps_ahead,
       .coordinator = resolved.coordinator,
       .shard = std::move(resolved.shard),
       .target = resolved.target,

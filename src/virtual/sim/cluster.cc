@@ -45,6 +45,10 @@ Cluster::Cluster(const ClusterOptions& options,
     make_shard();
     gradients_.emplace(learning_->gradients, options_.coordinator, options_.attacks);
   }
+  if (options_.steps_ahead) {
+    CHECK(options_.overlap == nullptr && options_.coordinator.local_steps);
+    ahead_.resize(workers_.size());
+  }
   if (options_.overlap != nullptr) {
     CHECK(options_.links != nullptr && options_.faults.empty() && learning_ == nullptr);
     overlapped_.resize(workers_.size());

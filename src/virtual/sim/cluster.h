@@ -61,6 +61,9 @@ struct ClusterOptions {
   Spec policy;
   policy::PolicyInputs policy_inputs;
   bool oracle = false;  // Decides in the place of the policy (oracle.h).
+  // With local steps: a worker goes on with its next release while its push and the next weights
+  // travel. REQUIRES: no `overlap`.
+  bool steps_ahead = false;
   server::CoordinatorOptions coordinator;
   server::ShardOptions shard;
   server::Evaluations::Options target;
@@ -195,6 +198,12 @@ class Cluster {
     Time last_departure{};
     Time last_arrival{};
   };
+  // What a worker knew at its last push.
+  struct Ahead {
+    protocol::Ranges next;    // The examples of its next release; empty: it did not know them.
+    std::uint64_t epoch = 0;  // That it was in.
+    Time pushed{};
+  };
   // What a worker has for the server, in the order in which it goes out.
   struct Outgoing {
     std::optional<std::size_t> slot;  // The message's; nothing for a slice.
@@ -233,6 +242,8 @@ class Cluster {
   // Does what the messages in the inbox ask for. A task takes the weights.
   void read_inbox(std::uint32_t worker, Weights& weights);
   void begin(std::uint32_t worker, Weights& weights);
+  // Since when it computes its task: since its last push, if it knew these examples then.
+  [[nodiscard]] Time begun(std::uint32_t worker) const;
   void finish_at(std::uint32_t worker, Time time);
   // When the worker's gradient will be at the server, if it computes. Times on links and in queues
   // are not counted.
@@ -358,6 +369,7 @@ class Cluster {
   std::optional<WorkerGradients> gradients_;
   std::vector<Worker> workers_;
   std::vector<Overlapped> overlapped_;  // By worker; empty without overlap.
+  std::vector<Ahead> ahead_;            // By worker; empty without steps ahead.
   std::vector<Mail> mail_;
   std::vector<std::size_t> free_mail_;
   Time server_free_{};

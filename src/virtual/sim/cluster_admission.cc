@@ -39,6 +39,9 @@ void Cluster::greet(const admission::WorkerGreets& greeting) {
                         .host = "",
                         .dataset_examples = options_.coordinator.examples,
                         .manifest = greeting.network};
+  if (options_.steps_ahead) {
+    hello.ahead = 1;
+  }
   if (learning_ != nullptr) {
     hello.script = learning_->gradients.script();
   }

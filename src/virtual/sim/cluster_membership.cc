@@ -93,6 +93,9 @@ void Cluster::pause(std::uint32_t worker, Duration lasts, bool hangs) {
   const Time from = std::max(now_, paused.paused_until);
   paused.paused_until = std::max(from, now_ + lasts);
   paused.last_arrival = std::max(paused.last_arrival, paused.paused_until);
+  if (!ahead_.empty()) {
+    ahead_[worker].pushed += paused.paused_until - from;
+  }
   if (paused.computing) {  // It goes on where it was.
     queue_.cancel(paused.done);
     paused.begun += paused.paused_until - from;
@@ -103,6 +106,9 @@ void Cluster::pause(std::uint32_t worker, Duration lasts, bool hangs) {
 void Cluster::cut_off(std::uint32_t worker, bool said_goodbye) {
   Worker& lost = workers_[worker];
   lost.alive = false;
+  if (!ahead_.empty()) {
+    ahead_[worker] = {};
+  }
   if (gradients_) {
     gradients_->forget(WorkerId{worker});
   }

@@ -45,15 +45,28 @@ void Cluster::begin(std::uint32_t worker, Weights& weights) {
   const protocol::Release& task = to.inbox.newest();
   to.computing = true;
   to.weights = std::move(weights);
-  to.begun = now_;
+  to.begun = begun(worker);
   to.examples = static_cast<std::uint32_t>(server::total_size(task.ranges));
   const double share = static_cast<double>(to.examples) / static_cast<double>(task.nominal);
-  const Time done = timing_.finish(WorkerId{worker}, now_, share, to.iteration);
+  const Time done = std::max(now_, timing_.finish(WorkerId{worker}, to.begun, share, to.iteration));
+  if (gradients_ && to.begun < now_) {
+    const double made = timing_.done(WorkerId{worker}, to.begun, now_, to.iteration);
+    gradients_->made_ahead(WorkerId{worker}, static_cast<std::size_t>(std::min(made, share)));
+  }
   if (!overlapped_.empty()) {
     return begin_overlapped(worker, done, share);
   }
   to.stretch = now_ < to.slow_until ? to.slow_factor : 1.0;
   finish_at(worker, now_ + stretched(done - now_, to.stretch));
+}
+
+Time Cluster::begun(std::uint32_t worker) const {
+  if (ahead_.empty()) {
+    return now_;
+  }
+  const Ahead& its = ahead_[worker];
+  const protocol::Ranges& ranges = workers_[worker].inbox.newest().ranges;
+  return its.next == ranges && ranges.back().epoch == its.epoch ? its.pushed : now_;
 }
 
 std::optional<Time> Cluster::due(WorkerId worker) const {
@@ -138,6 +151,12 @@ void Cluster::push(std::uint32_t worker) {
              now_});
   } else if (options_.performed) {
     perform_passes(worker);
+  }
+  if (!ahead_.empty()) {
+    const protocol::Release& task = from.inbox.newest();
+    ahead_[worker] = {.next = task.ahead.empty() ? protocol::Ranges{} : task.ahead.front(),
+                      .epoch = task.ranges.back().epoch,
+                      .pushed = now_};
   }
   end_task(from);
   if (at_once_ && options_.apply == Duration{}) {  // No event: nothing can come between.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/spec.h"
 #include "server/leases.h"
@@ -14,7 +15,8 @@ WorkerGradients::WorkerGradients(worker::GradientSource& source,
     : source_(source),
       options_(options),
       order_(options.examples, options.seed, options.with_replacement),
-      phases_(options.workers) {
+      phases_(options.workers),
+      ahead_(options.workers) {
   for (std::uint32_t worker = 0; worker < options.workers; ++worker) {
     attackers_.push_back(worker::Attacker::of(attacks, WorkerId{worker}, options.seed));
   }
@@ -56,13 +58,24 @@ double WorkerGradients::step_locally(WorkerId worker,
     phase = std::make_unique<update::LocalPhase>(
         Spec::parse(local.optimizer), local.weight_decay, source_.manifest().sizes());
   }
-  phase->begin(weights);
+  const std::size_t ahead = std::exchange(ahead_[index(worker)], 0) * release.nominal;
+  if (ahead > 0) {
+    phase->go_on();
+  } else {
+    phase->begin(weights);
+  }
   for (std::size_t first = 0; first < examples.size(); first += release.nominal) {
+    if (ahead > 0 && first == ahead) {
+      phase->take_up(weights);
+    }
     const auto batch =
         examples.subspan(first, std::min<std::size_t>(release.nominal, examples.size() - first));
     source_.begin_epoch(worker::epoch_at(release.ranges, first));
     const double loss = compute(phase->weights(), batch, phase->gradient());
     phase->step(release.inner_rate, loss, batch.size());
+  }
+  if (ahead >= examples.size()) {
+    phase->take_up(weights);
   }
   phase->difference(weights, difference);
   return phase->loss();

@@ -35,8 +35,14 @@ class WorkerGradients {
                           const protocol::Release& release,
                           std::uint32_t examples,
                           std::span<const float> weights);
+  // The worker has made so many steps of its next release before that came, on the weights that it
+  // had pushed.
+  void made_ahead(WorkerId worker, std::size_t steps) { ahead_[index(worker)] = steps; }
   // The worker's process has ended, and its optimizer with it.
-  void forget(WorkerId worker) { phases_[index(worker)].reset(); }
+  void forget(WorkerId worker) {
+    phases_[index(worker)].reset();
+    ahead_[index(worker)] = 0;
+  }
 
  private:
   // The worker's own steps over the examples; writes what they take off the weights.
@@ -57,6 +63,7 @@ class WorkerGradients {
   worker::Order order_;
   // By worker.
   std::vector<std::unique_ptr<update::LocalPhase>> phases_;  // Null before its first local steps.
+  std::vector<std::size_t> ahead_;  // Steps of the next release, as made_ahead() says.
   std::vector<std::optional<worker::Attacker>> attackers_;
 };
 

@@ -91,6 +91,21 @@ TEST(WorkerGradients, OfLocalStepsAreWhatTheStepsTakeOffTheWeights) {
   EXPECT_EQ(made.gradient, (Numbers{1.0F, 1.0F}));
 }
 
+TEST(WorkerGradients, MadeAheadAreOfTheWeightsThatWerePushed) {
+  Ones source;
+  const server::CoordinatorOptions options =
+      options_of(server::LocalSteps{.most = 2, .optimizer = "sgd", .schedule = {}});
+  WorkerGradients gradients(source, options, {});
+  EXPECT_EQ(gradients.make(WorkerId{0}, release_of(0, 4), 4, kWeights).gradient.front(), 1.0F);
+  for (const std::size_t steps : {std::size_t{1}, std::size_t{2}}) {
+    source.seen.clear();
+    gradients.made_ahead(WorkerId{0}, steps);
+    const auto made = gradients.make(WorkerId{0}, release_of(4, 8), 4, kWeights);
+    EXPECT_EQ(source.seen, (steps == 1 ? Numbers{9.0F, 9.5F} : Numbers{9.0F, 8.5F}));
+    EXPECT_EQ(made.gradient.front(), 1.0F);
+  }
+}
+
 TEST(WorkerGradients, ForgetTheOptimizerOfAProcessThatEnded) {
   Ones source;
   const server::CoordinatorOptions options =
