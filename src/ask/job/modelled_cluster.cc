@@ -14,6 +14,7 @@ void declare(OptionList& options, ModelledCluster& cluster) {
            "Numbers of mini-batches that a worker steps by itself between two pushes, as in train: "
            "50 or 1,10,100")
       .default_words("a push for each mini-batch");
+  declare_steps_ahead(options, cluster.steps_ahead);
   options
       .add("bandwidth", cluster.bandwidth, "Bandwidth of each host's link, each way, such as 1Gbps")
       .default_words("links cost no time");
@@ -63,6 +64,7 @@ void check(const ModelledCluster& cluster) {
   if (cluster.local_steps) {
     check_most("local-steps", *cluster.local_steps, kLocalStepsMost);
   }
+  check_steps_ahead(cluster.steps_ahead, cluster.local_steps.has_value());
   constexpr std::uint32_t kIterationsLeast = 20;  // What an interval takes, after the start.
   constexpr std::uint32_t kIterationsMost = 100'000;
   if (cluster.iterations != 0 &&

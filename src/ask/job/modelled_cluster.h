@@ -22,6 +22,7 @@ inline constexpr std::uint32_t kModelledShardsMost = 256;
 
 struct ModelledCluster {
   std::optional<CountList> local_steps;  // Mini-batches; nothing: a push for each.
+  bool steps_ahead = false;              // While a push and the next weights travel.
   std::optional<Bandwidth> bandwidth;    // Nothing: links cost no time.
   Duration latency{};
   SliceSize slice;                   // As of train; 0: transfers do not overlap with computing.

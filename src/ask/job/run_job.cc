@@ -39,7 +39,7 @@ void check(const RunJob& job, const ReadFile& read_file) {
                       ": the script's own optimizer makes these steps; remove it, or set "
                       "--outer-optimizer, the server's");
   }
-  check_steps_ahead(job.steps_ahead, job.training);
+  check_steps_ahead(job.steps_ahead, job.training.local_steps.has_value());
   if (job.keep_worker_state && !job.training.local_steps) {
     throw usage_error(
         "run: --keep-worker-state without --local-steps: the server has the state of the steps "

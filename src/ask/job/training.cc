@@ -220,8 +220,8 @@ void declare_steps_ahead(OptionList& options, bool& steps_ahead) {
               "the next weights travel");
 }
 
-void check_steps_ahead(bool steps_ahead, const Training& training) {
-  if (steps_ahead && !training.local_steps) {
+void check_steps_ahead(bool steps_ahead, bool local_steps) {
+  if (steps_ahead && !local_steps) {
     throw usage_error(
         "--steps-ahead without --local-steps: the server makes the steps; remove it, or add "
         "--local-steps");

@@ -80,7 +80,7 @@ struct Training {
 void declare(OptionList& options, Training& training);
 void declare_steps_ahead(OptionList& options, bool& steps_ahead);
 // Throws a usage error if there are no local steps.
-void check_steps_ahead(bool steps_ahead, const Training& training);
+void check_steps_ahead(bool steps_ahead, bool local_steps);
 
 // How many workers must take part, and how long the server waits for them.
 struct Membership {

@@ -137,6 +137,7 @@ CoarseCluster ClusterModel::coarse_cluster(const ClusterKind& kind,
         policy::make_policy(spec, workers.count(), {})->cuts_off()) {
       cluster.barrier.kind = BarrierKind::kChanging;  // With the parts that workers hand in.
     }
+    cluster.steps_ahead = kind.local_steps > 0 && options_.steps_ahead;
   }
   return cluster;
 }
@@ -267,6 +268,7 @@ std::unique_ptr<ClusterModel::Simulated> ClusterModel::simulated(const ClusterKi
                                                         .shard = resolved.shard},
                                             .links = {}});
   sim::ClusterOptions& cluster = simulated->options;
+  cluster.steps_ahead = options_.steps_ahead && kind.local_steps > 0;
   cluster.coordinator.job = 1;
   cluster.coordinator.examples = profile_.dataset_examples;
   const ServedCluster costs = served_costs(profile_, wires_, kind.shards);
@@ -328,7 +330,7 @@ void ClusterModel::perform(const ClusterKind& kind,
   const auto cluster = simulated(kind, workers, kIterations);
   cluster->options.performed = performed;
   const sim::Overlap told = overlap_ ? *overlap_ : whole_transfers(profile_);
-  if (cluster->links && kind.shards == 1) {
+  if (cluster->links && kind.shards == 1 && !cluster->options.steps_ahead) {
     let_overlap(cluster->options, *cluster->links, told);
   }
   SampledTimingOptions sampled = timing(workers, copying_seconds(profile_, wires_));

@@ -91,7 +91,8 @@ double backward_share(const MeasuredProfile& profile) {
 }
 
 bool is_modelled(const CoarseCluster& cluster) {
-  return cluster.topology != Topology::kServer || is_modelled(cluster.barrier);
+  return cluster.topology != Topology::kServer ||
+         (is_modelled(cluster.barrier) && !cluster.steps_ahead);
 }
 
 namespace {

@@ -62,8 +62,9 @@ struct CoarseCluster {
   RingCluster ring;
   Gossiping gossip = {};
   std::optional<HiddenTransfers> hidden = {};  // With a server; nothing: none.
+  bool steps_ahead = false;                    // The model knows no transfers that these hide.
 };
-// Whether the coarse model knows the cluster: its barrier, if it has a server.
+// Whether the coarse model knows the cluster: its barrier, if it has a server, and its steps.
 [[nodiscard]] bool is_modelled(const CoarseCluster& cluster);
 // Gradients per second by the coarse model. With heuristics, computing is shortened by what hides.
 // REQUIRES: the cluster is modelled.
