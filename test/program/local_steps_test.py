@@ -128,6 +128,19 @@ class Refused(ProgramTest):
                                       "--local-steps, or remove it\n")
 
 
+    def test_steps_ahead_need_local_steps_and_processors_of_their_own(self):
+        delays = self.folder / "delays.csv"
+        delays.write_text("0.01,0.02\n")
+        for words, why in ((("simulate", "--steps-ahead"), "--steps-ahead without --local-steps: "),
+                           (("simulate", "--workers", 2, "--local-steps", 4, "--steps-ahead", "--delays",
+                             delays, "--cores", 2, "--compute", "1ms"),
+                            "--steps-ahead conflicts with --cores: ")):
+            process = self.start(*words)
+            self.assertEqual(process.wait(), 2)
+            self.assertEqual(process.err.count("\n"), 1)
+            self.assertIn(f"outpace: {why}", process.err)
+
+
 class Simulated(ProgramTest):
     def simulate(self, *words, updates=200):
         process = self.start("simulate", "--json", "--workers", 4, "--runtime",

@@ -64,7 +64,7 @@ void check(const ModelledCluster& cluster) {
   if (cluster.local_steps) {
     check_most("local-steps", *cluster.local_steps, kLocalStepsMost);
   }
-  check_steps_ahead(cluster.steps_ahead, cluster.local_steps.has_value());
+  check_steps_ahead(cluster.steps_ahead, cluster.local_steps.has_value(), cluster.cores);
   constexpr std::uint32_t kIterationsLeast = 20;  // What an interval takes, after the start.
   constexpr std::uint32_t kIterationsMost = 100'000;
   if (cluster.iterations != 0 &&

@@ -233,7 +233,8 @@ void check(const SimulateJob& job) {
     throw usage_error("--oracle conflicts with --policy " + job.training.policy.text +
                       ": the oracle chooses the cutoffs of synchronous updates; say --policy sync");
   }
-  check_steps_ahead(job.cluster.steps_ahead, job.training.local_steps.has_value());
+  check_steps_ahead(
+      job.cluster.steps_ahead, job.training.local_steps.has_value(), job.cluster.cores);
   check_without_learning(job);
   check_times(job);
   check_links(job);

@@ -220,11 +220,16 @@ void declare_steps_ahead(OptionList& options, bool& steps_ahead) {
               "the next weights travel");
 }
 
-void check_steps_ahead(bool steps_ahead, bool local_steps) {
+void check_steps_ahead(bool steps_ahead, bool local_steps, std::uint32_t cores) {
   if (steps_ahead && !local_steps) {
     throw usage_error(
         "--steps-ahead without --local-steps: the server makes the steps; remove it, or add "
         "--local-steps");
+  }
+  if (steps_ahead && cores > 0) {
+    throw usage_error(
+        "--steps-ahead conflicts with --cores: workers that share processors are not simulated "
+        "with it; remove one");
   }
 }
 

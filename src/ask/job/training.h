@@ -79,8 +79,9 @@ struct Training {
 };
 void declare(OptionList& options, Training& training);
 void declare_steps_ahead(OptionList& options, bool& steps_ahead);
-// Throws a usage error if there are no local steps.
-void check_steps_ahead(bool steps_ahead, bool local_steps);
+// Throws a usage error if there are no local steps, or if workers share processors: those are
+// simulated by when each worker begins, in order.
+void check_steps_ahead(bool steps_ahead, bool local_steps, std::uint32_t cores = 0);
 
 // How many workers must take part, and how long the server waits for them.
 struct Membership {
