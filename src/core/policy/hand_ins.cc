@@ -5,11 +5,6 @@
 #include "base/overloaded.h"
 
 namespace outpace::policy {
-namespace {
-
-constexpr int kPatience = 2;  // A part is waited for for the update's time over this.
-
-}  // namespace
 
 void HandIns::decide(Time now, const Event& event, Decision& out) {
   out.clear();
@@ -99,7 +94,7 @@ void HandIns::hold(Time now, std::size_t commit, Decision& out) {
     ++asked_;
     out.actions.push_back(Cancel{cancel->worker, /*keep_part=*/true});
   }
-  patience_ends_ = now + (now - begun_) / kPatience;
+  patience_ends_ = now + (now - begun_);
   out.actions.push_back(WakeAt{patience_ends_});
 }
 

@@ -55,7 +55,7 @@ TEST(HandIns, WaitsForPartsByTheUpdateAndNotByTheAgeOfTheRun) {
   driver.join(1, at(1000));
   const Decision& decision = driver.arrive(0, {}, at(1001));
   EXPECT_EQ(cancels(decision, /*keep_part=*/true), 1U);
-  EXPECT_EQ(std::get<WakeAt>(decision.actions.back()).time, at(1001.5));
+  EXPECT_EQ(std::get<WakeAt>(decision.actions.back()).time, at(1002));
 }
 
 TEST(HandIns, TheSecondsOfASwitchAreTheRuns) {
