@@ -48,6 +48,12 @@ class DeferredCutoff {
   // one that was not has been busy with an older iteration for `busy` seconds.
   void take_part(WorkerId worker, double busy = 0.0, double late = 0.0);
 
+  // As runtime_model::Cutoff.
+  [[nodiscard]] std::optional<double> patience(double seconds,
+                                               std::span<const std::uint32_t> out) const {
+    return cutoff_.patience(seconds, out);
+  }
+
   void keep(Archive& archive) {
     think();
     archive("cutoff", cutoff_)("seen", seen_);

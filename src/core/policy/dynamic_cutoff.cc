@@ -253,6 +253,7 @@ void DynamicCutoff::commit(bool cuts_off, Decision& out) {
       }
     }
   });
+  patience_ = cutoff_.patience(seconds(), out_);
   cutoff_.end(accepted_, seconds());
   ++version_;
   last_count_ = accepted_;

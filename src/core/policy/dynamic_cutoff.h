@@ -25,7 +25,8 @@
 //
 // Under local steps (hand_ins.h) who is cut off hands in its part, which counts and tells its pace.
 // So none of its runtimes is censored and none is probed; waiting is worth what those that still
-// compute do meanwhile (runtime_model/phase_stopping.h).
+// compute do meanwhile (runtime_model/phase_stopping.h). For the parts it waits while they are
+// worth more than what the run does in that time.
 //
 // The first mini-batches of each process are cold (warm_up.h) and teach nothing. Until something is
 // known, all are waited for, but not much longer than half of them took; who has not come by then
@@ -67,6 +68,7 @@ class DynamicCutoff final : public Policy {
     return workers;
   }
   [[nodiscard]] bool cuts_off() const override { return true; }
+  [[nodiscard]] std::optional<double> patience() const override { return patience_; }
   void held(Duration time) override { cutoff_.held(to_seconds(time)); }
   [[nodiscard]] bool asks_for_norms() const override { return noise_.has_value(); }
   [[nodiscard]] bool outlook(Outlook& out) const override { return cutoff_.outlook(out); }
@@ -120,6 +122,7 @@ class DynamicCutoff final : public Policy {
   std::uint32_t computing_ = 0;     // On whatever version: each can still answer in this iteration.
   Time begun_{};                    // The iteration.
   bool drains_ = false;             // There is no data left for some worker.
+  std::optional<double> patience_;  // As patience() says.
   std::vector<std::uint32_t> out_;  // Workers that are waited for; kept for its memory.
 };
 

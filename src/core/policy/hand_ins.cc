@@ -94,7 +94,8 @@ void HandIns::hold(Time now, std::size_t commit, Decision& out) {
     ++asked_;
     out.actions.push_back(Cancel{cancel->worker, /*keep_part=*/true});
   }
-  patience_ends_ = now + (now - begun_);
+  const std::optional<double> worth = inside_->patience();
+  patience_ends_ = now + std::min(now - begun_, worth ? from_seconds(*worth) : now - begun_);
   out.actions.push_back(WakeAt{patience_ends_});
 }
 

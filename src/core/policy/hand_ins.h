@@ -9,12 +9,12 @@
 //   here            ask w for its part .. accept the part .. commit, release the others
 //                   then, to the policy inside: w has given up, so that it releases w as well
 //
-// Parts are waited for as long again as the update took: a worker finishes the mini-batch that it
-// is at, and the request and the part travel. The policy inside hears of a later one as of any late
-// gradient. What comes meanwhile from others is answered at once if it is a gradient, because each
-// must be: taken up if it is of this version. To the policy inside, waiting for parts takes no
-// time, so that what it expects of runtimes stays true; it is told how long that was, and how large
-// a part each handed in, which tells its pace.
+// Parts are waited for as long again as the update took, because a worker finishes the mini-batch
+// that it is at, and the request and the part travel; and for less if the policy says so. The
+// policy inside hears of a later one as of any late gradient. What comes meanwhile from others is
+// answered at once if it is a gradient, because each must be: taken up if it is of this version. To
+// the policy inside, waiting for parts takes no time, so that what it expects of runtimes stays
+// true; it is told how long that was, and how large a part each handed in, which tells its pace.
 
 #pragma once
 

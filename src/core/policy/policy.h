@@ -215,6 +215,9 @@ class Policy {
   // workers are told to stop then: what they have could still be in it (hand_ins.h).
   [[nodiscard]] virtual bool cuts_off() const { return false; }
 
+  // For how long what the workers have that its last decision cut off is worth waiting for, in
+  // seconds; nothing: as long again as the update took (hand_ins.h).
+  [[nodiscard]] virtual std::optional<double> patience() const { return std::nullopt; }
   // The commit of its last decision was held back for this long, for parts to come (hand_ins.h).
   // Its clock stood still meanwhile.
   virtual void held(Duration /*time*/) {}

@@ -220,6 +220,13 @@ Cutoff::Verdict Cutoff::look_unknowing(double seconds,
   return {.stop = seconds >= deadline, .again = deadline, .lets_finish = true};
 }
 
+std::optional<double> Cutoff::patience(double seconds, std::span<const std::uint32_t> out) const {
+  if (!options_.parts_count || options_.decide != Decide::kDuring || !has_forecast_) {
+    return std::nullopt;
+  }
+  return phase_stopping_.done(seconds, out) / rate();
+}
+
 void Cutoff::end(std::span<const Observation> iteration,
                  std::uint32_t count,
                  double seconds,

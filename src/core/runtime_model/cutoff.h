@@ -87,6 +87,11 @@ class Cutoff {
     return out.empty() || arrived >= options_.most;
   }
 
+  // Where parts count and something is known: for how long those of the workers in `out` are worth
+  // waiting for, in seconds; the run does as much meanwhile.
+  [[nodiscard]] std::optional<double> patience(double seconds,
+                                               std::span<const std::uint32_t> out) const;
+
   // Ends the iteration after `seconds` with `count` gradients, and with parts that are `parts`
   // gradients together. `iteration` has one observation per worker, kBusy for those that took no
   // part. Not `typical`: its length says nothing about the next ones, so the rate is left as it is.

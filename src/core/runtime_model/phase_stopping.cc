@@ -34,6 +34,14 @@ PhaseStopping::Outlook PhaseStopping::look(double seconds,
   return {.stop = gained < rate_, .again = (1.0 + kAskAgain) * seconds};
 }
 
+double PhaseStopping::done(double seconds, std::span<const std::uint32_t> out) const {
+  double phases = 0.0;
+  for (const std::uint32_t worker : out) {
+    phases += seconds / expected(worker, seconds);
+  }
+  return phases;
+}
+
 PhaseStopping::Plan PhaseStopping::plan(std::span<const std::uint32_t> workers) {
   medians_.clear();
   double gained = 0.0;

@@ -36,6 +36,9 @@ class PhaseStopping {
   // Decides with the workers in `out` still computing, `seconds` since the iteration began.
   [[nodiscard]] Outlook look(double seconds, std::span<const std::uint32_t> out) const;
 
+  // How much the workers in `out` have done by now, in phases.
+  [[nodiscard]] double done(double seconds, std::span<const std::uint32_t> out) const;
+
   // When it will stop if all workers take what is expected, and how many are whole then.
   struct Plan {
     std::uint32_t count = 0;

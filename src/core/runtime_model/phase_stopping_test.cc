@@ -30,6 +30,13 @@ TEST(PhaseStopping, GoesOnWhileThoseThatComputeBringMoreThanTheRun) {
   EXPECT_TRUE(stopping.look(0.9, three).stop);
 }
 
+TEST(PhaseStopping, TellsWhatIsDone) {
+  const Forecast forecast = certain({1.0, 1.0, 2.0, 4.0});
+  PhaseStopping stopping;
+  stopping.begin(forecast, 1.0);
+  EXPECT_NEAR(stopping.done(0.9, std::vector<std::uint32_t>{2, 3}), 0.45 + 0.225, 0.01);
+}
+
 TEST(PhaseStopping, AsksAgainWhetherAWorkerStillBringsWhatWasExpected) {
   const Forecast forecast = certain({1.0, 1.0});
   PhaseStopping stopping;
