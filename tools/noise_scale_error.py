@@ -11,7 +11,7 @@ those of A, from row to row, times
 
     A EFF(A) / (B EFF(B)) = (A (phi + B)) / (B (phi + A)),   EFF(M) = (phi + M0) / (phi + M)
 
-(docs/throughput-models.md). Compared with the run of B, at metrics that both reach, for every A and B
+(docs/throughput.md). Compared with the run of B, at metrics that both reach, for every A and B
 of a model. Beside it two simpler rules: every example counts alike (iterations A / B times as many),
 and every update does (as many).
 """

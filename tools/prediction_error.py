@@ -4,7 +4,7 @@ The workers have runtimes of heavy tails, of two speeds, with one worker ten tim
 memory. For each policy the table has the fine model's rate with its interval, the coarse model's
 rate, and the mean, least and most of long simulated runs with several seeds, in examples a second.
 A fine prediction is right if it is within 10 % of that mean, or if its interval covers it.
-docs/throughput-measured.md has such a table.
+docs/throughput.md says what came out.
 """
 
 import argparse

@@ -6,7 +6,7 @@ link needs for 1 MB. Printed is how much more or less the link carried until it 
 mean, and the standard deviation. `up` is the way to the first host, `down` the way from it.
 
 The hosts are those of network_hosts.py, with a queue for each pair of hosts. Needs root. The model of
-asynchronous workers takes its constant from here (docs/throughput-models.md).
+asynchronous workers takes its constant from here (docs/throughput.md).
 """
 
 import argparse

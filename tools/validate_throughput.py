@@ -486,7 +486,7 @@ GROUPS = {"all": lambda row: True,
 
 
 def markdown(rows):
-    """Rows of the tables of docs/throughput-measured.md: errors by group, and each row."""
+    """The tables of docs/throughput.md and its .csv: errors by group, and each row."""
     lines = ["| rows | | fine | coarse | coarse without heuristics |", "|---|---:|---|---|---|"]
     for name, belongs in GROUPS.items():
         some = [row for row in rows if belongs(row)]
