@@ -94,15 +94,6 @@ class Returning(ProgramTest):
 
 
 class Refused(ProgramTest):
-    def test_what_a_run_of_phases_would_have_been_is_not_told(self):
-        run = self.folder / "run"
-        process = self.start("simulate", "--local-steps", 4, "--updates", 50, "--out", run)
-        self.assertEqual(process.wait(), 0, process.err)
-        process = self.start("whatif", run)
-        self.assertEqual(process.wait(), 2)
-        self.assertEqual(process.err, "outpace: whatif knows nothing of --local-steps, which this "
-                                      "run has\n")
-
     def test_a_worker_that_pushes_each_mini_batch_is_sent_away(self):
         token = self.folder / "token"
         token.write_text("0123456789abcdef0123456789abcdef\n")

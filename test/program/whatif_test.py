@@ -2,6 +2,7 @@
 the simulation of that cluster."""
 
 import json
+import shutil
 import sys
 import xml.etree.ElementTree
 
@@ -91,6 +92,27 @@ class Simulated(WhatIf):
         self.assertAlmostEqual(answers["without worker 3"]["ratio"], 3.0)
 
 
+class LocalSteps(WhatIf):
+    def phases(self, policy, *words):
+        return self.simulate("--workers", 4, "--policy", policy, "--local-steps", 10, "--latency",
+                             "20ms", "--runtime", "3*constant(10ms),1*constant(40ms)", *words)
+
+    def test_parts_count_as_they_do_when_it_is_simulated_that_way(self):
+        for policy, others in (("sync", ("backup:cutoff=3", "dynamic", "async")),
+                               ("backup:cutoff=3", ("sync", "async"))):
+            shutil.rmtree(self.folder / "run", ignore_errors=True)
+            truth = self.phases(policy, "--out", "run")
+            found, answers = self.whatif(*(word for other in others for word in ("--policy", other)))
+            self.assertAlmostEqual(found["replayed_examples_per_second"],
+                                   truth["examples_per_second"], delta=1)
+            for other in others:
+                with self.subTest(recorded=policy, asked=other):
+                    rate = answers[f"policy {other}"]["examples_per_second"]
+                    # The last moment has half an update more or less.
+                    self.assertAlmostEqual(rate / self.phases(other)["examples_per_second"], 1,
+                                           delta=0.01)
+
+
 class Live(WhatIf):
     def test_a_live_run_says_what_it_took_of_the_processors(self):
         self.path("delays.csv", "0.02,0.02,0.08\n")
@@ -107,6 +129,18 @@ class Live(WhatIf):
         self.assertGreater(answers["without worker 2"]["ratio"], 1.0)
         self.assertGreater(found["lost_to_workers"][2]["share"], 0.3)
         self.assertNotIn("link twice as fast", answers, "it slept, and nobody knows how long")
+
+    def test_a_live_run_with_local_steps_answers_too(self):
+        # A slow worker sleeps in each of its mini-batches, so a phase of `sync` takes 0.8 s.
+        self.path("delays.csv", "0.02,0.02,0.08\n")
+        self.outpace("train", "--workers", 3, "--policy", "sync", "--delays", "delays.csv",
+                     "--local-steps", 10, "--updates", 5, "--out", "run")
+        found, answers = self.whatif("--without", 2, "--policy", "backup:cutoff=2")
+        self.assertGreater(found["replayed_examples_per_second"], 0)
+        self.assertGreater(answers["without worker 2"]["ratio"], 1.0)
+        self.assertGreater(answers["policy backup:cutoff=2"]["ratio"], 1.0)
+        self.assertIn("processor times do not tell of phases of local steps; if workers share "
+                      "processors, waiting for each other counts as computing", found["notes"])
 
 
 if __name__ == "__main__":

@@ -72,8 +72,10 @@ std::vector<Column> median_columns(const std::vector<Column>& columns, MedianOf 
 
 std::vector<Column> faster_link_columns(const record::RecordedRun& run,
                                         std::vector<Column> columns) {
+  const double apart = message_seconds(run);
   for (std::size_t worker = 0; worker < columns.size(); ++worker) {
-    const double less = 0.5 * run.workers[worker].communication_seconds.value_or(0.0);
+    const double less =
+        0.5 * std::max(0.0, run.workers[worker].communication_seconds.value_or(0.0) - apart);
     for (double& own : columns[worker].own) {
       own = std::max(0.5 * own, own - less);  // Were it all communication, half would be left.
     }

@@ -20,6 +20,7 @@ enum class MedianOf : std::uint8_t { kAll, kOthers };
 [[nodiscard]] std::vector<Column> median_columns(const std::vector<Column>& columns, MedianOf of);
 
 // Half the communication, which is the same in each iteration of a worker; none takes less than 0.
+// Messages that are apart (own_time.h) are not in columns, and so are not halved.
 [[nodiscard]] std::vector<Column> faster_link_columns(const record::RecordedRun& run,
                                                       std::vector<Column> columns);
 

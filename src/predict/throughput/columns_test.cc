@@ -31,6 +31,20 @@ TEST(Columns, HaveEveryIteration) {
   EXPECT_DOUBLE_EQ(mean_own(columns[1]), 0.1);
 }
 
+TEST(Columns, MessagesOfPhasesAreApartAndAreNotHalvedHere) {
+  record::RecordedRun run{.policy = "sync",
+                          .given = {.local_steps = 10},
+                          .workers = std::vector<record::RecordedWorker>(2)};
+  for (record::RecordedWorker& worker : run.workers) {
+    worker.iterations = {{.begin = milli(0), .end = milli(400)}};
+  }
+  run.workers[0].communication_seconds = 0.04;
+  run.workers[1].communication_seconds = 0.06;
+  const auto faster = faster_link_columns(run, recorded_columns(run));
+  EXPECT_DOUBLE_EQ(faster[0].own[0], 0.36);
+  EXPECT_DOUBLE_EQ(faster[1].own[0], 0.35);
+}
+
 TEST(Columns, AMedianIsOverTheWorkersAtThatTime) {
   const auto columns = recorded_columns(three_workers());
   const auto all = median_columns(columns, MedianOf::kAll);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <queue>
 #include <utility>
 
@@ -134,6 +135,14 @@ std::vector<std::vector<double>> shared_out(const record::RecordedRun& run) {
   return own;
 }
 
+void take_in_proportion(const record::RecordedWorker& worker,
+                        double messages,
+                        std::vector<double>& taken) {
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    taken[i] = std::max(0.0, taken[i] - messages) / worker.iterations[i].share;
+  }
+}
+
 // `taken`: seconds, of what was computed. Without a whole one there is nothing better than to take
 // them in proportion.
 void complete_the_cut_off(const record::RecordedWorker& worker, std::vector<double>& taken) {
@@ -154,10 +163,29 @@ void complete_the_cut_off(const record::RecordedWorker& worker, std::vector<doub
 
 }  // namespace
 
+double message_seconds(const record::RecordedRun& run) {
+  if (run.given.local_steps == 0) {
+    return 0.0;
+  }
+  std::optional<double> least;
+  for (const record::RecordedWorker& worker : run.workers) {
+    if (!worker.iterations.empty()) {
+      const double seconds = worker.communication_seconds.value_or(0.0);
+      least = std::min(least.value_or(seconds), seconds);
+    }
+  }
+  return least.value_or(0.0);
+}
+
 std::vector<std::vector<double>> own_times(const record::RecordedRun& run) {
+  const double messages = message_seconds(run);
   std::vector<std::vector<double>> own = shared_out(run);
   for (std::size_t worker = 0; worker < own.size(); ++worker) {
-    complete_the_cut_off(run.workers[worker], own[worker]);
+    if (run.given.local_steps > 0) {
+      take_in_proportion(run.workers[worker], messages, own[worker]);
+    } else {
+      complete_the_cut_off(run.workers[worker], own[worker]);
+    }
   }
   return own;
 }

@@ -119,5 +119,28 @@ TEST(OwnTimes, OfOneThatWasCutOffAreThoseOfTheWholeOneBeforeIt) {
   EXPECT_DOUBLE_EQ(own[1][0], 0.32);  // There is no whole one.
 }
 
+// Its mini-batches have their delays one by one, and its messages are apart.
+TEST(OwnTimes, OfAPartOfAPhaseAreInProportionButForItsMessages) {
+  record::RecordedRun run{.policy = "backup:cutoff=1",
+                          .given = {.local_steps = 10},
+                          .workers = std::vector<record::RecordedWorker>(3)};
+  run.workers[0].iterations = {{.begin = at_ms(0), .end = at_ms(120)}};
+  run.workers[1].iterations = {
+      {.begin = at_ms(0), .end = at_ms(420)},
+      {.begin = at_ms(420), .end = at_ms(520), .share = 0.2, .partial = true}};
+  EXPECT_DOUBLE_EQ(message_seconds(run), 0.0);
+  EXPECT_DOUBLE_EQ(own_times(run)[1][1], 0.5);
+  run.workers[0].communication_seconds = 0.02;
+  EXPECT_DOUBLE_EQ(message_seconds(run), 0.0);  // Those of worker 1 are not known.
+  run.workers[1].communication_seconds = 0.03;
+  EXPECT_DOUBLE_EQ(message_seconds(run), 0.02);
+  const auto own = own_times(run);
+  EXPECT_DOUBLE_EQ(own[0][0], 0.1);
+  EXPECT_DOUBLE_EQ(own[1][0], 0.4);
+  EXPECT_DOUBLE_EQ(own[1][1], 0.4);
+  run.given.local_steps = 0;
+  EXPECT_DOUBLE_EQ(message_seconds(run), 0.0);
+}
+
 }  // namespace
 }  // namespace outpace::throughput

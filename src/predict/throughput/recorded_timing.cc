@@ -64,15 +64,18 @@ Time Blocks::source(Time time) const {
 RecordedTiming::RecordedTiming(const std::vector<Column>& columns,
                                std::vector<Seat> seats,
                                Blocks blocks,
-                               const Machine& machine)
+                               const Machine& machine,
+                               std::uint32_t local_steps)
     : columns_(columns),
       seats_(std::move(seats)),
       blocks_(std::move(blocks)),
       machine_(machine),
+      batches_(std::max(1U, local_steps)),
       readers_(seats_.size()),
       server_(machine.cores == 0 ? 0 : 1),
       cores_(machine.cores) {
   CHECK(blocks_.length > Duration{} && !blocks_.order.empty());
+  CHECK(local_steps == 0 || machine_.cores == 0);
 }
 
 std::size_t RecordedTiming::next_to_read(const Column& column,
@@ -117,6 +120,7 @@ Time RecordedTiming::finish(WorkerId worker, Time start, double share, std::uint
   const Seat& seat = seats_[index(worker)];
   const Column& column = columns_[seat.column];
   Reader& reader = readers_[index(worker)];
+  share /= batches_;
   if (start < reader.end) {  // The last mini-batch was cancelled.
     cores_.give_up(start, reader.end, reader.needs);
   }
@@ -134,8 +138,15 @@ double RecordedTiming::done(WorkerId worker, Time /*start*/, Time now, std::uint
   if (now < reader.ready) {
     return 0.0;
   }
-  return reader.own > 0.0 ? to_seconds(now - reader.ready) / reader.own
+  return reader.own > 0.0 ? batches_ * to_seconds(now - reader.ready) / reader.own
                           : std::numeric_limits<double>::infinity();
+}
+
+Time RecordedTiming::finish_part(
+    WorkerId worker, Time /*start*/, Time now, double share, std::uint64_t /*iteration*/) {
+  const Reader& reader = readers_[index(worker)];
+  // Without local steps, a part is what is done by now.
+  return std::max(now, reader.ready + from_seconds(share / batches_ * reader.own));
 }
 
 }  // namespace outpace::throughput

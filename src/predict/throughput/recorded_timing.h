@@ -8,6 +8,9 @@
 // the iteration under way at a given moment would prefer long ones. If the level of the iteration
 // differs from the level at the simulated time, its time is scaled. The record starts over at its
 // end.
+//
+// Under local steps a recorded iteration is a phase of several mini-batches, which take equally
+// long. A worker that is cut off finishes the mini-batch that it is at.
 
 #pragma once
 
@@ -23,7 +26,7 @@ namespace outpace::throughput {
 // A worker's iterations: when each began, in order, and its own time (own_time.h).
 struct Column {
   std::vector<Time> begins;
-  std::vector<double> own;  // Seconds for a full mini-batch.
+  std::vector<double> own;  // Seconds for a full mini-batch, or for a full phase of local steps.
   // The persistent part of it, by levels_of(own); empty if nothing persists.
   std::vector<double> level;
   double processor_seconds = 0.0;  // In addition, on shared processors, per mini-batch.
@@ -64,12 +67,14 @@ struct Machine {
 
 class RecordedTiming final : public sim::Timing {
  public:
-  // `columns` belong to the caller. REQUIRES: the column of every seat has iterations; starts never
-  // decrease.
+  // `columns` belong to the caller. `local_steps`: mini-batches of a full phase; 0: none are made.
+  // REQUIRES: the column of every seat has iterations; starts never decrease; local steps have a
+  // machine whose cores are 0.
   RecordedTiming(const std::vector<Column>& columns,
                  std::vector<Seat> seats,
                  Blocks blocks,
-                 const Machine& machine);
+                 const Machine& machine,
+                 std::uint32_t local_steps = 0);
 
   [[nodiscard]] Time finish(WorkerId worker,
                             Time start,
@@ -79,6 +84,8 @@ class RecordedTiming final : public sim::Timing {
                             Time start,
                             Time now,
                             std::uint64_t iteration) override;
+  [[nodiscard]] Time finish_part(
+      WorkerId worker, Time start, Time now, double share, std::uint64_t iteration) override;
 
  private:
   static constexpr std::size_t kNone = SIZE_MAX;
@@ -96,6 +103,7 @@ class RecordedTiming final : public sim::Timing {
   const std::vector<Seat> seats_;
   const Blocks blocks_;
   const Machine machine_;
+  const double batches_;         // Full mini-batches in what a column has as one.
   std::vector<Reader> readers_;  // By seat.
   sim::Cores server_;
   sim::Cores cores_;

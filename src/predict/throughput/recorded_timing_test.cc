@@ -50,6 +50,17 @@ TEST(RecordedTiming, TakesWhatTheIterationsOfThatTimeTookOneAfterAnother) {
   EXPECT_DOUBLE_EQ(timing.done(WorkerId{0}, ms(350), ms(376), 0), 0.25);
 }
 
+TEST(RecordedTiming, APhaseIsOfMiniBatchesAndAPartEndsWithOne) {
+  const std::vector<Column> phases{{.begins = {ms(0)}, .own = {0.4}}};
+  RecordedTiming timing(
+      phases, {{.column = 0}}, {.length = milliseconds(400), .order = {0}}, {}, /*local_steps=*/10);
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(100), 10.0, 0), ms(500));
+  EXPECT_DOUBLE_EQ(timing.done(WorkerId{0}, ms(100), ms(200), 0), 2.5);
+  EXPECT_EQ(timing.finish_part(WorkerId{0}, ms(100), ms(200), 3.0, 0), ms(220));
+  EXPECT_EQ(timing.finish_part(WorkerId{0}, ms(100), ms(230), 3.0, 0), ms(230));
+  EXPECT_EQ(timing.finish(WorkerId{0}, ms(500), 5.0, 1), ms(700));  // The lease was shorter.
+}
+
 TEST(RecordedTiming, GoesBackWhereMoreIsBegunThanThereWas) {
   EXPECT_EQ(read_every(alone(kInOrder), 20, 12),
             (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}));

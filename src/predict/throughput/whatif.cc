@@ -50,6 +50,16 @@ void check_policy(const std::string& text,
   (void)policy::make_policy(spec, workers, given);
 }
 
+// A phase of local steps is whole mini-batches.
+void check_phases(const record::RecordedRun& run) {
+  const std::uint32_t steps = run.given.local_steps;
+  if (steps > 0 && run.batch % steps != 0) {
+    throw usage_error("decisions.jsonl: " + std::to_string(run.batch) +
+                      " examples in a phase are no whole mini-batches of " + std::to_string(steps) +
+                      " local steps");
+  }
+}
+
 std::vector<Blocks> draw_blocks(const record::RecordedRun& run,
                                 const std::vector<Column>& columns,
                                 const WhatIf::Options& options) {
@@ -76,6 +86,13 @@ std::vector<Blocks> draw_blocks(const record::RecordedRun& run,
   return all;
 }
 
+// What a worker steps with makes no difference to when it is done.
+std::optional<server::LocalSteps> phases_of(std::uint32_t steps) {
+  return steps > 0
+             ? std::optional(server::LocalSteps{.most = steps, .optimizer = "sgd", .schedule = {}})
+             : std::nullopt;
+}
+
 std::string number_of_workers(std::uint32_t workers) {
   return std::to_string(workers) + (workers == 1 ? " worker" : " workers");
 }
@@ -83,10 +100,8 @@ std::string number_of_workers(std::uint32_t workers) {
 }  // namespace
 
 WhatIf::WhatIf(const record::RecordedRun& run, const Options& options)
-    : run_(run), seed_(options.seed) {
-  if (run_.given.local_steps > 0) {
-    throw usage_error("whatif knows nothing of --local-steps, which this run has");
-  }
+    : run_(run), seed_(options.seed), messages_(message_seconds(run)) {
+  check_phases(run_);
   if (gradients_of(run_) == 0 || run_.examples == 0 || run_.last_commit <= Time{}) {
     throw usage_error(
         "nothing was committed in this run: there is nothing to be faster than; a "
@@ -137,18 +152,21 @@ WhatIf::Scenario WhatIf::all(const std::string& question, Pace pace) const {
 
 double WhatIf::simulate(const Scenario& scenario, const Blocks& blocks) const {
   std::vector<Seat> seats = scenario.seats;
+  const std::uint32_t steps = run_.given.local_steps;
   sim::ClusterOptions options{
       .policy = Spec::parse(scenario.policy),
       .policy_inputs = run_.given,
       .coordinator = {.workers = static_cast<std::uint32_t>(seats.size()),
-                      .batch = run_.batch,
+                      .batch = run_.batch / std::max(1U, steps),
+                      .local_steps = phases_of(steps),
                       .examples = kExamples,
                       .seed = seed_,
                       .limits = {.iterations = iterations_most(
                                      gradients_of(run_), run_.workers.size(), seats.size()),
                                  .seconds = run_.last_commit.time_since_epoch() + Duration{1}}},
       .shard = {.optimizer = Spec::parse("sgd")},
-      .target = {}};
+      .target = {},
+      .latency = from_seconds(0.5 * messages_ / scenario.link_speed)};
   for (std::uint32_t i = 0; i < seats.size(); ++i) {
     const std::uint32_t worker = seats[i].column % count();
     const auto crash = [&](Time at, std::optional<Duration> lasts) {
@@ -179,7 +197,8 @@ double WhatIf::simulate(const Scenario& scenario, const Blocks& blocks) const {
                         blocks,
                         {.cores = run_.cores,
                          .hand_out = kHandOutShare * run_.server_seconds,
-                         .take_in = (1.0 - kHandOutShare) * run_.server_seconds});
+                         .take_in = (1.0 - kHandOutShare) * run_.server_seconds},
+                        steps);
   sim::Cluster cluster(options, timing, nullptr, nullptr, nullptr);
   const server::Statistics done = cluster.run().statistics;
   return done.last_commit > Time{}
@@ -237,7 +256,12 @@ std::optional<Answer> WhatIf::with_a_faster_link() const {
       run_.workers.begin(), run_.workers.end(), [](const record::RecordedWorker& worker) {
         return worker.communication_seconds.value_or(0.0) > 0.0;
       });
-  return known ? std::optional(answer(all("link twice as fast", Pace::kFasterLink))) : std::nullopt;
+  if (!known) {
+    return std::nullopt;
+  }
+  Scenario scenario = all("link twice as fast", Pace::kFasterLink);
+  scenario.link_speed = 2.0;
+  return answer(scenario);
 }
 
 Answer WhatIf::under(const std::string& policy) const {

@@ -83,6 +83,7 @@ class WhatIf {
     std::string question;
     std::string policy;
     std::vector<Seat> seats;
+    double link_speed = 1.0;  // Times what it was.
   };
 
   [[nodiscard]] std::uint32_t count() const {
@@ -98,6 +99,7 @@ class WhatIf {
   // Constant after construction.
   const record::RecordedRun run_;
   const std::uint64_t seed_;
+  const double messages_;  // Seconds of a release's two that are not in the columns (own_time.h).
   std::vector<WorkerId> unknown_;
   std::vector<Column> columns_;    // A pace after the other, each of all workers.
   std::vector<Blocks> blocks_;     // The record in its order, then the resamplings.

@@ -1,5 +1,8 @@
 #include "throughput/whatif.h"
 
+#include <algorithm>
+#include <memory>
+
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -15,46 +18,75 @@ constexpr std::uint32_t kBatch = 4;
 // A simulated run and its record: what a live one leaves behind, without files.
 class Recorder {
  public:
-  explicit Recorder(std::uint32_t workers) : workers_(workers) { run_.workers.resize(workers); }
+  struct Phases {
+    std::uint32_t local_steps = 0;
+    Duration latency{};
+  };
+  Recorder(std::uint32_t workers, const Phases& phases) : workers_(workers), phases_(phases) {
+    run_.workers.resize(workers);
+  }
 
   record::RecordedRun run(const std::string& policy, const std::string& runtime) {
     sim::ClusterOptions options{.policy = Spec::parse(policy),
+                                .policy_inputs = {.local_steps = phases_.local_steps},
                                 .coordinator = {.workers = workers_,
                                                 .batch = kBatch,
                                                 .examples = 1'000'000,
                                                 .limits = {.seconds = seconds(20)}},
                                 .shard = {.optimizer = Spec::parse("sgd")},
-                                .target = {}};
-    sim::DrawnTiming timing(
-        sim::Runtimes::parse(runtime, {.workers = workers_, .seed = 7, .read_file = {}}), {});
+                                .target = {},
+                                .latency = phases_.latency};
+    if (phases_.local_steps > 0) {
+      options.coordinator.local_steps = {
+          .most = phases_.local_steps, .optimizer = "sgd", .schedule = {}};
+    }
+    const std::unique_ptr<sim::Timing> timing = timing_of(runtime);
     sim::Cluster cluster(
         options,
-        timing,
+        *timing,
         nullptr,
         [this](Time now, const policy::Event& event, const policy::Decision& /*decision*/) {
           if (const auto* arrived = std::get_if<policy::GradientArrived>(&event)) {
             run_.workers[index(arrived->worker)].iterations.push_back(
-                {.begin = now - arrived->runtime, .end = now});
+                {.begin = now - arrived->runtime,
+                 .end = now,
+                 .share = 1.0 * arrived->examples / arrived->nominal,
+                 .partial = arrived->partial});
           }
         },
         nullptr);
     const server::Statistics done = cluster.run().statistics;
     run_.policy = policy;
-    run_.batch = kBatch;
+    run_.given.local_steps = phases_.local_steps;
+    for (record::RecordedWorker& worker : run_.workers) {
+      worker.communication_seconds = 2.0 * to_seconds(phases_.latency);
+    }
+    run_.batch = kBatch * std::max(1U, phases_.local_steps);
     run_.last_commit = done.last_commit;
     run_.examples = done.examples_applied;
     return run_;
   }
 
  private:
+  [[nodiscard]] std::unique_ptr<sim::Timing> timing_of(const std::string& runtime) const {
+    std::unique_ptr<sim::Timing> drawn = std::make_unique<sim::DrawnTiming>(
+        sim::Runtimes::parse(runtime, {.workers = workers_, .seed = 7, .read_file = {}}),
+        std::vector<double>{});
+    return phases_.local_steps == 0
+               ? std::move(drawn)
+               : std::make_unique<sim::SteppedTiming>(std::move(drawn), phases_.local_steps);
+  }
+
   const std::uint32_t workers_;
+  const Phases phases_;
   record::RecordedRun run_;
 };
 
 record::RecordedRun recorded(const std::string& policy,
                              const std::string& runtime,
-                             std::uint32_t workers) {
-  return Recorder(workers).run(policy, runtime);
+                             std::uint32_t workers,
+                             const Recorder::Phases& phases = {}) {
+  return Recorder(workers, phases).run(policy, runtime);
 }
 
 // Three fast workers and one that takes four times as long.
@@ -204,6 +236,43 @@ TEST(WhatIf, IsAFunctionOfItsSeed) {
   EXPECT_EQ(first.ratio, again.ratio);
   EXPECT_EQ(first.low, again.low);
   EXPECT_LT(first.low.value(), first.high.value());
+}
+
+// A worker that is cut off finishes the mini-batch that it is at, and is told so over a message.
+TEST(WhatIf, PartsOfPhasesCountUnderAnotherPolicy) {
+  for (const auto latency : {seconds(0) + Duration{}, Duration{std::chrono::milliseconds(20)}}) {
+    const Recorder::Phases phases{.local_steps = 10, .latency = latency};
+    const auto uneven_phases = [&](const std::string& policy) {
+      return recorded(policy, "3*constant(10ms),1*constant(40ms)", 4, phases);
+    };
+    for (const char* from : {"sync", "backup:cutoff=3", "async"}) {
+      const record::RecordedRun run = uneven_phases(from);
+      const WhatIf whatif(run, {.resamplings = 0});
+      for (const char* policy : {"sync", "backup:cutoff=3", "dynamic", "async"}) {
+        SCOPED_TRACE(std::string(from) + " to " + policy);
+        const double truth = uneven_phases(policy).examples_per_second();
+        EXPECT_NEAR(whatif.under(policy).examples_per_second / truth, 1.0, 0.01);
+      }
+    }
+  }
+  // By hand, without messages: 30 mini-batches in 100 ms, and the slow worker's third ends at 120.
+  const record::RecordedRun run =
+      recorded("sync", "3*constant(10ms),1*constant(40ms)", 4, {.local_steps = 10});
+  EXPECT_DOUBLE_EQ(run.examples_per_second(), 40 * kBatch / 0.4);
+  EXPECT_NEAR(
+      WhatIf(run, {}).under("backup:cutoff=3").examples_per_second, 33 * kBatch / 0.12, 0.1);
+}
+
+TEST(WhatIf, ALinkTwiceAsFastHalvesTheMessagesOfPhases) {
+  const record::RecordedRun run = recorded(
+      "sync", "constant(10ms)", 4, {.local_steps = 10, .latency = std::chrono::milliseconds(20)});
+  EXPECT_DOUBLE_EQ(WhatIf(run, {}).with_a_faster_link().value().ratio, 0.14 / 0.12);
+}
+
+TEST(WhatIf, RefusesPhasesThatAreNoWholeMiniBatches) {
+  record::RecordedRun run = recorded("sync", "constant(10ms)", 2, {.local_steps = 10});
+  run.given.local_steps = 7;
+  EXPECT_THROW(WhatIf(run, {}), Error);
 }
 
 TEST(WhatIf, RefusesWhatThereIsNot) {

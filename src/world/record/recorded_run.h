@@ -17,7 +17,7 @@ namespace outpace::record {
 struct RecordedIteration {
   Time begin;
   Time end;              // After begin.
-  double share = 1.0;    // The share of a full mini-batch; above 0.
+  double share = 1.0;    // The share of a full mini-batch, or of a phase of local steps; above 0.
   bool partial = false;  // It was cut off: how long the whole would have taken is not known.
 };
 
@@ -38,7 +38,7 @@ struct RecordedWorker {
 struct RecordedRun {
   std::string policy;
   policy::PolicyInputs given;
-  std::uint32_t batch = 1;     // Examples of a full mini-batch.
+  std::uint32_t batch = 1;     // Examples of a full mini-batch, or of a phase of local steps.
   Time last_commit{};          // From the first weights handed out.
   std::uint64_t examples = 0;  // Applied up to then.
   std::vector<RecordedWorker> workers;

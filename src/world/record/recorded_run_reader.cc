@@ -311,8 +311,9 @@ void add_processors(const nlohmann::json& summary, RecordedRun& run) {
 }
 
 // The mean or the median, whichever is less: of a worker that was stopped now and then, the mean
-// has its pauses. REQUIRES: not empty.
-double typical_seconds(const std::vector<RecordedIteration>& iterations) {
+// has its pauses. Parts of phases differ in length, so their median tells nothing. REQUIRES: not
+// empty.
+double typical_seconds(const std::vector<RecordedIteration>& iterations, bool phases) {
   std::vector<double> seconds;
   seconds.reserve(iterations.size());
   double sum = 0.0;
@@ -320,7 +321,8 @@ double typical_seconds(const std::vector<RecordedIteration>& iterations) {
     seconds.push_back(to_seconds(one.end - one.begin));
     sum += seconds.back();
   }
-  return std::min(upper_median(seconds), sum / static_cast<double>(seconds.size()));
+  const double mean = sum / static_cast<double>(seconds.size());
+  return phases ? mean : std::min(upper_median(seconds), mean);
 }
 
 // A typical iteration less what is computed: what summary.json has of each worker.
@@ -337,7 +339,7 @@ void add_communication(const nlohmann::json& summary, RecordedRun& run) {
     const nlohmann::json counted = detail.value("iterations", nlohmann::json());
     const double iterations =
         counted.is_number() ? counted.get<double>() : static_cast<double>(worker.iterations.size());
-    const double rest = typical_seconds(worker.iterations) -
+    const double rest = typical_seconds(worker.iterations, run.given.local_steps > 0) -
                         detail["compute_seconds"].get<double>() / std::max(1.0, iterations);
     if (rest > 0.0) {
       worker.communication_seconds = rest;
@@ -442,16 +444,20 @@ FoundRun read_recorded_run(const std::string& directory, std::optional<std::uint
   }
   add_notes(log, follower, found);
   if (const auto summary = read_summary(files.summary())) {
-    add_processors(*summary, found.run);
+    const bool phases = found.run.given.local_steps > 0;
+    if (!phases) {  // How workers share processors within a phase is not known.
+      add_processors(*summary, found.run);
+    }
     const bool simulated = summary->contains("simulated_seconds");
     // The summary's times are of the whole run.
     if (log.gap().empty() && (simulated || !delayed(files.config()))) {
       add_communication(*summary, found.run);
     }
     if (!simulated && found.run.cores == 0) {
-      found.notes.emplace_back(
-          "the record has no processor times; if workers share processors, waiting for each other "
-          "counts as computing");
+      found.notes.push_back(
+          std::string(phases ? "processor times do not tell of phases of local steps"
+                             : "the record has no processor times") +
+          "; if workers share processors, waiting for each other counts as computing");
     }
     if (sampled) {
       add_measured(*summary, found);

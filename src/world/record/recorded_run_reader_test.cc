@@ -19,9 +19,10 @@ using std::chrono::milliseconds;
 class RecordedRunReader : public testing::Test {
  protected:
   // Two workers of async, with 3 of 4 examples in the last gradient of worker 1.
-  void write_log(const std::string& policy = "async") {
-    DecisionLogWriter log(directory_ / "decisions.jsonl",
-                          {.policy = policy, .workers = 2, .balance = {}});
+  void write_log(const std::string& policy = "async", std::uint32_t local_steps = 0) {
+    DecisionLogWriter log(
+        directory_ / "decisions.jsonl",
+        {.policy = policy, .workers = 2, .balance = {}, .local_steps = local_steps});
     for (const std::uint32_t worker : {0U, 1U}) {
       log.append(Time{}, policy::WorkerJoined{.worker = WorkerId{worker}}, {});
     }
@@ -270,6 +271,26 @@ TEST_F(RecordedRunReader, TakesProcessorTimesFromTheSummary) {
   EXPECT_DOUBLE_EQ(*found.run.workers[0].processor_seconds, 0.02);
   EXPECT_FALSE(found.run.workers[1].processor_seconds);
   EXPECT_TRUE(found.notes.empty());
+}
+
+TEST_F(RecordedRunReader, TakesTheMeanOfPhasesAndNoProcessorTimes) {
+  more = [](DecisionLogWriter& log) {
+    accept(log, 400, {.worker = 0, .release = 3, .examples = 4, .runtime = 100});
+    accept(log, 460, {.worker = 0, .release = 4, .examples = 1, .runtime = 40});
+  };
+  write_log("async", /*local_steps=*/4);
+  put(directory_ / "summary.json",
+      R"({"workers_detail": [{"compute_seconds": 0.18}, {"compute_seconds": 0.1}],)"
+      R"( "processors": {"cores": 2, "server_seconds_a_gradient": 0.001,)"
+      R"( "worker_seconds_an_iteration": [0.02, null]}})");
+  put(directory_ / "config.toml", "");
+  const FoundRun found = read();
+  EXPECT_EQ(found.run.given.local_steps, 4U);
+  EXPECT_EQ(found.run.cores, 0U);
+  EXPECT_NEAR(*found.run.workers[0].communication_seconds, 0.08 - 0.06, 1e-12);
+  EXPECT_EQ(found.notes.front(),
+            "processor times do not tell of phases of local steps; if workers share processors, "
+            "waiting for each other counts as computing");
 }
 
 TEST_F(RecordedRunReader, RefusesARunThatCommittedNothing) {
