@@ -54,9 +54,9 @@ void check_policy(const std::string& text,
 void check_phases(const record::RecordedRun& run) {
   const std::uint32_t steps = run.given.local_steps;
   if (steps > 0 && run.batch % steps != 0) {
-    throw usage_error("decisions.jsonl: " + std::to_string(run.batch) +
-                      " examples in a phase are no whole mini-batches of " + std::to_string(steps) +
-                      " local steps");
+    throw usage_error("decisions.jsonl: a phase of " + std::to_string(run.batch) +
+                      " examples is not a multiple of its " + std::to_string(steps) +
+                      " local steps; give a record that outpace wrote");
   }
 }
 
