@@ -11,6 +11,7 @@
 #include "update/adadelta.h"
 #include "update/adagrad.h"
 #include "update/adam.h"
+#include "update/delayed_nesterov.h"
 #include "update/lamb.h"
 #include "update/momentum.h"
 #include "update/rmsprop.h"
@@ -32,8 +33,9 @@ const std::array<OptimizerDoc, 10>& optimizer_table() {
        "Polyak 1964; PyTorch's form; Hakimi et al. 2019 (DANA); over=update: without the two"},
       {"nesterov",
        "mu=0.9,over=round",
-       "v = mu * v + g;  w -= rate * (g + mu * v); with stale gradients as momentum",
-       "Nesterov 1983; Sutskever et al., ICML 2013; PyTorch's form"},
+       "v = mu * v + g;  w -= rate * (g + mu * v); with stale gradients as momentum; over=delayed: "
+       "w -= rate * g, and once in a round w -= rate * mu * v",
+       "Nesterov 1983; Sutskever et al., ICML 2013; PyTorch's form; over=delayed: Liu et al. 2024"},
       {"adam",
        kAdamOptions,
        "m, v = moments of g;  w -= rate * m / (sqrt(v) + epsilon), bias-corrected",
@@ -71,11 +73,16 @@ const std::array<OptimizerDoc, 10>& optimizer_table() {
 std::unique_ptr<Optimizer> make_momentum(SpecReader& reader,
                                          Momentum::Form form,
                                          std::size_t size) {
-  static const std::array<std::string, 2> kOver{"round", "update"};
+  static const std::array<std::string, 3> kOver{"round", "update", "delayed"};
+  // The heavy ball's velocity acts at every update: that is what it is.
+  const std::span choices(kOver.data(), form == Momentum::Form::kNesterov ? 3U : 2U);
   const double mu = reader.number("mu", 0.9, 0.0, kBelowOne);
-  const auto over = reader.word("over", kOver, "round") == "round" ? Momentum::Over::kRound
-                                                                   : Momentum::Over::kUpdate;
-  return std::make_unique<Momentum>(form, mu, size, over);
+  const std::string over = reader.word("over", choices, "round");
+  if (over == "delayed") {
+    return std::make_unique<DelayedNesterov>(mu, size);
+  }
+  return std::make_unique<Momentum>(
+      form, mu, size, over == "round" ? Momentum::Over::kRound : Momentum::Over::kUpdate);
 }
 
 std::unique_ptr<Optimizer> make_adam(SpecReader& reader, Adam::Decay decay, std::size_t size) {

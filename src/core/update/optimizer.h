@@ -87,7 +87,7 @@ struct OptimizerDoc {
 };
 [[nodiscard]] std::span<const OptimizerDoc> optimizers();
 
-// Makes an optimizer from "sgd", "momentum:mu=0.9,over=round", "nesterov" (the same),
+// Makes an optimizer from "sgd", "momentum:mu=0.9,over=round", "nesterov" (also over=delayed),
 // "adam:beta1=0.9,beta2=0.999,epsilon=1e-8", "adamw" (options as adam), "lamb" (as adam, but
 // epsilon=1e-6), "rmsprop:alpha=0.99,epsilon=1e-8,mu=0,centered=no",
 // "adagrad:lr_decay=0,initial=0,epsilon=1e-10", "adadelta:rho=0.9,epsilon=1e-6" or

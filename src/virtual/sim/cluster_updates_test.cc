@@ -146,6 +146,37 @@ TEST(ClusterUpdates, OutliveWorkersThatGoAndComeBack) {
   }
 }
 
+TEST(ClusterUpdates, OfADelayedNesterovAreNesterovsWhereEachUpdateIsARound) {
+  const auto weights = [](const char* optimizer, const char* policy) {
+    return run_in_bowl({.staleness = "", .optimizer = optimizer, .policy = policy}).weights;
+  };
+  EXPECT_EQ(weights("nesterov:over=delayed", "sync"), weights("nesterov", "sync"));
+  EXPECT_EQ(weights("nesterov:over=delayed", "backup:cutoff=3"),
+            weights("nesterov", "backup:cutoff=3"));
+  EXPECT_NE(weights("nesterov:over=delayed", "async"), weights("nesterov", "async"));
+}
+
+// Rounds of four, and of three while a worker is away; then each update is one, or the other way
+// round.
+TEST(ClusterUpdates, OfADelayedNesterovFindTheMinimumWhoeverIsThereAndWhateverThePolicy) {
+  const std::vector<float> minimum = run_in_bowl({.policy = "sync"}).weights;
+  for (const char* policy : {"async",
+                             "ssp:s=2",
+                             "saps:s=8",
+                             "kasync:k=3",
+                             "switch(async until updates>203 then sync)",
+                             "switch(sync until updates>203 then async)"}) {
+    const BowlJob job{.staleness = "",
+                      .optimizer = "nesterov:over=delayed",
+                      .policy = policy,
+                      .faults = {"crash:worker=1,at=3s,for=3s"}};
+    const std::vector<float> found = run_in_bowl(job).weights;
+    for (std::size_t i = 0; i < minimum.size(); ++i) {
+      EXPECT_NEAR(found[i], minimum[i], 0.15F) << policy << ", weight " << i;
+    }
+  }
+}
+
 // Each tensor has a ratio of its own, and sgd knows none.
 TEST(ClusterUpdates, GiveLambTheNetworksTensors) {
   for (const char* optimizer : {"sgd", "lamb"}) {
