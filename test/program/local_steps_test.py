@@ -118,6 +118,14 @@ class Refused(ProgramTest):
         self.assertEqual(process.err, "outpace: --outer-optimizer without --local-steps; add "
                                       "--local-steps, or remove it\n")
 
+    def test_momentum_at_every_asynchronous_push(self):
+        process = self.start("simulate", "--policy", "async", "--local-steps", 4,
+                             "--outer-optimizer", "nesterov:over=update")
+        self.assertEqual(process.wait(), 2)
+        self.assertEqual(process.err, "outpace: --outer-optimizer nesterov:over=update conflicts "
+                                      "with --policy async: momentum at every push diverges; "
+                                      "remove over=update\n")
+
 
     def test_steps_ahead_need_local_steps_and_processors_of_their_own(self):
         delays = self.folder / "delays.csv"
@@ -143,6 +151,12 @@ class Simulated(ProgramTest):
         found = self.simulate("--policy", "sync", "--local-steps", 10)
         self.assertAlmostEqual(found["seconds"], 200 * 10 * 0.01, places=6)
         self.assertEqual(found["examples"], 200 * 4 * 10 * 32)
+
+    def test_the_record_says_the_outer_optimizer_of_the_policy(self):
+        for policy, outer in (("sync", "nesterov:mu=0.9,lr=0.7"),
+                              ("async", "nesterov:mu=0.5,lr=0.7")):
+            found = self.simulate("--policy", policy, "--local-steps", 4)
+            self.assertEqual(found["outer_optimizer"], outer)
 
     def test_steps_ahead_hide_the_travel_of_the_weights(self):
         words = ("--policy", "sync", "--local-steps", 50, "--batch", 8, "--payload", "1MB", "--bandwidth",

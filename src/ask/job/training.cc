@@ -18,6 +18,8 @@ constexpr double kRateMost = 1e6;
 
 // Douillard et al., "DiLoCo", 2023, section 2.
 constexpr const char* kOuterByDefault = "nesterov:mu=0.9,lr=0.7";
+// Where pushes are a round old, a velocity of mu = 0.9 swings (docs/local-steps.md).
+constexpr const char* kOuterWhereStale = "nesterov:mu=0.5,lr=0.7";
 constexpr double kOuterRate = 0.7;
 
 constexpr std::uint64_t kEpochsByDefault = 5;
@@ -96,7 +98,8 @@ void declare_local_steps(OptionList& options, Training& training) {
            training.outer_optimizer,
            "With --local-steps, the server's optimizer, with its rate: sgd:lr=1 averages")
       .type("OPTIMIZER")
-      .default_words(kOuterByDefault);
+      .default_words(std::string(kOuterByDefault) + "; of asynchronous policies " +
+                     kOuterWhereStale);
 }
 
 void declare_data(OptionList& options, Training& training) {
@@ -140,6 +143,13 @@ void declare_end(OptionList& options, Training& training) {
               "Report when the target accuracy is reached, and go on to the end");
   options.add("evaluate-every", training.evaluate_every, "Applied examples between two evaluations")
       .between(1);
+}
+
+// In any phase of a switch.
+bool ever_asynchronous(const Training& training) {
+  return std::ranges::any_of(policy::phases_of(training.policy), [](const policy::Phase& phase) {
+    return policy::is_asynchronous(phase.policy);
+  });
 }
 
 server::Limits limits_in_force(const Training& training) {
@@ -281,14 +291,22 @@ double rate_in_force(const Training& training) {
 OuterOptimizer parse_outer(const Spec& spec) {
   OuterOptimizer outer{.optimizer = {.name = spec.name, .options = {}, .text = spec.name}};
   Spec rate{.name = spec.name, .options = {}, .text = spec.text};
+  const auto pass_on = [&to = outer.optimizer](const std::string& key, const std::string& value) {
+    to.text += to.options.empty() ? ":" : ",";
+    to.text.append(key).append(key.empty() ? "" : "=").append(value);
+    to.options.emplace_back(key, value);
+  };
+  bool says_over = false;
   for (const auto& [key, value] : spec.options) {
+    says_over = says_over || key == "over";
     if (key == "lr") {
       rate.options.emplace_back(key, value);
-      continue;
+    } else {
+      pass_on(key, value);
     }
-    outer.optimizer.text += outer.optimizer.options.empty() ? ":" : ",";
-    outer.optimizer.text.append(key).append(key.empty() ? "" : "=").append(value);
-    outer.optimizer.options.emplace_back(key, value);
+  }
+  if (spec.name == "nesterov" && !says_over) {
+    pass_on("over", "delayed");
   }
   outer.rate = SpecReader("outer optimizer", rate).number("lr", kOuterRate, 0.0, kRateMost);
   (void)update::make_optimizer(outer.optimizer, 1);
@@ -296,7 +314,10 @@ OuterOptimizer parse_outer(const Spec& spec) {
 }
 
 std::string outer_optimizer_in_force(const Training& training) {
-  return training.outer_optimizer ? training.outer_optimizer->text : kOuterByDefault;
+  if (training.outer_optimizer) {
+    return training.outer_optimizer->text;
+  }
+  return ever_asynchronous(training) ? kOuterWhereStale : kOuterByDefault;
 }
 
 std::optional<policy::BalanceOptions> balance_in_force(const Training& training) {
@@ -339,10 +360,24 @@ void check_local_steps(const Training& training) {
   }
 }
 
+// A velocity that acts at each of a round's pushes moves the weights as many times as far.
+void check_outer_suits(const Training& training, const OuterOptimizer& outer) {
+  const bool at_each_push =
+      std::ranges::find(outer.optimizer.options,
+                        std::pair<std::string, std::string>("over", "update")) !=
+      outer.optimizer.options.end();
+  if (at_each_push && ever_asynchronous(training)) {
+    throw usage_error("--outer-optimizer " + training.outer_optimizer->text +
+                      " conflicts with --policy " + training.policy.text +
+                      ": momentum at every push diverges; remove over=update");
+  }
+}
+
 // The workers' own steps take the user's optimizer, rate, schedule and decay; the server's take the
 // outer optimizer.
 void move_steps_to_workers(const Training& training, Resolved& resolved) {
   const OuterOptimizer outer = parse_outer(Spec::parse(outer_optimizer_in_force(training)));
+  check_outer_suits(training, outer);
   (void)update::make_optimizer(training.optimizer, 1);
   resolved.coordinator.local_steps = server::LocalSteps{.most = *training.local_steps,
                                                         .optimizer = training.optimizer.text,

@@ -67,7 +67,7 @@ struct Training {
   Spec filter = Spec::parse("none");
   std::uint32_t batch = 32;                  // Examples.
   std::optional<std::uint32_t> local_steps;  // Mini-batches; nothing: a push for each.
-  std::optional<Spec> outer_optimizer;       // Nothing: OuterOptimizer's default.
+  std::optional<Spec> outer_optimizer;       // Nothing: the policy's default.
   std::uint64_t seed = 1;
   Sampling sampling = Sampling::kEpoch;
   std::optional<update::Reduce> reduce;  // Nothing: the policy's default.
@@ -115,9 +115,9 @@ struct OuterOptimizer {
   double rate = 0.7;
 };
 // "nesterov:mu=0.9,lr=0.7" and such: an optimizer with its learning rate among its options. Throws
-// a usage error.
+// a usage error. A nesterov is a delayed one (update/delayed_nesterov.h) unless it says over=.
 [[nodiscard]] OuterOptimizer parse_outer(const Spec& spec);
-// As the user wrote it, or the default.
+// As the user wrote it, or the policy's default.
 [[nodiscard]] std::string outer_optimizer_in_force(const Training& training);
 
 // Whether and how mini-batches are balanced. Throws a usage error that names the option.

@@ -42,7 +42,7 @@ TEST(Training, LocalStepsTakeTheOptimizerAndTheServerTakesAnOuterOne) {
   EXPECT_EQ(local.rate, 0.01);
   EXPECT_EQ(local.weight_decay, 0.5);
   EXPECT_DOUBLE_EQ(local.schedule.factor(1000), 0.1);
-  EXPECT_EQ(found.shard.optimizer.text, "nesterov:mu=0.9");
+  EXPECT_EQ(found.shard.optimizer.text, "nesterov:mu=0.9,over=delayed");
   EXPECT_EQ(found.coordinator.rate, 0.7);
   EXPECT_EQ(found.coordinator.schedule.factor(1000), 1.0);
   EXPECT_EQ(found.shard.weight_decay, 0.0);
@@ -62,6 +62,40 @@ TEST(Training, ReadsTheRateOfAnOuterOptimizer) {
   EXPECT_THROW((void)parse_outer(Spec::parse("nesterov:lr=-1")), Error);
   EXPECT_THROW((void)parse_outer(Spec::parse("nesterof")), Error);
   EXPECT_THROW((void)parse_outer(Spec::parse("sgd:rate=1")), Error);
+}
+
+TEST(Training, AnOuterNesterovIsDelayedUnlessItSaysOtherwise) {
+  const auto outer = [](const char* spec) { return parse_outer(Spec::parse(spec)).optimizer.text; };
+  EXPECT_EQ(outer("nesterov"), "nesterov:over=delayed");
+  EXPECT_EQ(outer("nesterov:0.8,lr=0.5"), "nesterov:0.8,over=delayed");
+  EXPECT_EQ(outer("nesterov:over=round"), "nesterov:over=round");
+  EXPECT_EQ(outer("nesterov:over=update,lr=1"), "nesterov:over=update");
+  EXPECT_EQ(outer("momentum:mu=0.5"), "momentum:mu=0.5");
+}
+
+TEST(Training, TheDefaultOuterOptimizerSuitsEveryPhaseOfThePolicy) {
+  for (const auto& [policy, expected] :
+       {std::pair{"sync", "nesterov:mu=0.9,lr=0.7"},
+        {"dynamic", "nesterov:mu=0.9,lr=0.7"},
+        {"backup:cutoff=6", "nesterov:mu=0.9,lr=0.7"},
+        {"async", "nesterov:mu=0.5,lr=0.7"},
+        {"saps:s=8", "nesterov:mu=0.5,lr=0.7"},
+        {"switch(sync until updates>9 then ssp:s=3)", "nesterov:mu=0.5,lr=0.7"}}) {
+    Given given;
+    given.give("local-steps", "50").give("policy", policy);
+    EXPECT_EQ(outer_optimizer_in_force(given.job), expected) << policy;
+    given.give("outer-optimizer", "sgd:lr=1");
+    EXPECT_EQ(outer_optimizer_in_force(given.job), "sgd:lr=1") << policy;
+  }
+}
+
+TEST(Training, RefusesMomentumAtEveryPushWherePushesAreStale) {
+  Given given;
+  given.give("local-steps", "50").give("outer-optimizer", "nesterov:mu=0.9,over=update");
+  EXPECT_EQ(refusal(given.give("policy", "sync")), "accepted");
+  EXPECT_EQ(refusal(given.give("policy", "async")),
+            "--outer-optimizer nesterov:mu=0.9,over=update conflicts with --policy async: momentum "
+            "at every push diverges; remove over=update");
 }
 
 TEST(Training, RefusesWhatDoesNotGoWithLocalSteps) {

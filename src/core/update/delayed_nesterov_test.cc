@@ -1,5 +1,6 @@
 #include "update/delayed_nesterov.h"
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -81,12 +82,11 @@ TEST(DelayedNesterov, WalksLikeAPlainImplementationOfThePaper) {
 }
 
 // A worker that leaves makes the others' shares larger, and a synchronous policy makes each update
-// a round. Whatever the shares are, each gradient ends up in the velocity once: without fading it
-// comes back as often as rounds end after it.
+// a round. Whatever the shares are, each gradient gets into the velocity once.
 TEST(DelayedNesterov, PutsEachGradientIntoTheVelocityOnceHoweverTheSharesChange) {
   const std::vector<double> shares{0.25,
                                    0.25,
-                                   0.5,  // A round of four, of whom two left.
+                                   0.5,  // A round of four workers, two of which leave.
                                    0.5,
                                    1.0,  // Half a round, then `sync`.
                                    1.0,  // `sync`.
@@ -129,6 +129,30 @@ TEST(DelayedNesterov, MovesAsFarAsSynchronousNesterovUnderEqualGradients) {
     weight = stepped(delayed, a_share(0.25), 0.25F, weight);
   }
   EXPECT_FLOAT_EQ(before - weight, 2.0F);
+}
+
+// Eight equal workers, each of which pushes the part h of the way to the minimum that it saw after
+// its last push. docs/local-steps.md has the limits of h.
+float after_rounds(const std::string& spec, float h) {
+  const auto optimizer = make_optimizer(Spec::parse(spec), 1);
+  std::vector<float> seen(8, 1.0F);
+  float weight = 1.0F;
+  for (int round = 0; round < 300; ++round) {
+    for (float& at : seen) {
+      weight = stepped(*optimizer, a_share(1.0 / 8, 0.7), h * at / 8, weight);
+      at = weight;
+    }
+  }
+  return std::abs(weight);
+}
+
+TEST(DelayedNesterov, SwingsWherePushesAreLongAndARoundOldUnlessItsMomentumIsSmall) {
+  EXPECT_LT(after_rounds("nesterov:mu=0.9,over=delayed", 0.75F), 1e-2F);
+  EXPECT_GT(after_rounds("nesterov:mu=0.9,over=delayed", 0.9F), 10.0F);
+  EXPECT_LT(after_rounds("nesterov:mu=0.9,over=round", 0.75F), 1e-2F);
+  EXPECT_GT(after_rounds("nesterov:mu=0.9,over=round", 0.95F), 10.0F);
+  EXPECT_LT(after_rounds("nesterov:mu=0.5,over=delayed", 1.4F), 1e-2F);
+  EXPECT_GT(after_rounds("nesterov:mu=0.5,over=delayed", 1.6F), 10.0F);
 }
 
 TEST(DelayedNesterov, GoesOnWithinARoundAndAtItsEnd) {
