@@ -9,10 +9,10 @@
 //                             v = mu * v + D;  w -= rate * mu * v;  D = 0
 //
 // Liu et al., "Asynchronous Local-SGD Training for Language Modeling", 2024 (arXiv 2401.09135),
-// algorithm 3 with c = 0, where N workers push Delta: w -= rate * Delta / N, and after N pushes
-// v = mu * v + D / N. The 1 / N is here the staleness rule's weight of a gradient (`share`), so g
-// has it already. A synchronous update is a round, and nesterov to the bit. Rounds are counted by
-// shares, so that workers may come and go within one, and the policy may change: what D has then
+// delayed Nesterov with c = 0, where N workers push Delta: w -= rate * Delta / N, and after N
+// pushes v = mu * v + D / N. The 1 / N is here the staleness rule's weight of a gradient (`share`),
+// so g has it already. A synchronous update is a round, and nesterov to the bit. Rounds are counted
+// by shares, so that workers may come and go within one, and the policy may change: what D has then
 // goes into the velocity with the next round's end.
 
 #pragma once

@@ -52,7 +52,7 @@ TEST(DelayedNesterov, IsNesterovToTheBitWhereEachUpdateIsARound) {
   }
 }
 
-// The paper's algorithm 3 with c = 0, as it is written: whole Delta, divided by N here.
+// The paper's steps with c = 0, as they are written: whole Delta, divided by N here.
 TEST(DelayedNesterov, WalksLikeAPlainImplementationOfThePaper) {
   constexpr double kMu = 0.9;
   constexpr double kRate = 0.05;
