@@ -32,9 +32,10 @@ TEST(Columns, HaveEveryIteration) {
 }
 
 TEST(Columns, MessagesOfPhasesAreApartAndAreNotHalvedHere) {
-  record::RecordedRun run{.policy = "sync",
-                          .given = {.local_steps = 10},
-                          .workers = std::vector<record::RecordedWorker>(2)};
+  record::RecordedRun run;
+  run.policy = "sync";
+  run.workers.resize(2);
+  run.given.local_steps = 10;
   for (record::RecordedWorker& worker : run.workers) {
     worker.iterations = {{.begin = milli(0), .end = milli(400)}};
   }

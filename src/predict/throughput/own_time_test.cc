@@ -121,9 +121,10 @@ TEST(OwnTimes, OfOneThatWasCutOffAreThoseOfTheWholeOneBeforeIt) {
 
 // Its mini-batches have their delays one by one, and its messages are apart.
 TEST(OwnTimes, OfAPartOfAPhaseAreInProportionButForItsMessages) {
-  record::RecordedRun run{.policy = "backup:cutoff=1",
-                          .given = {.local_steps = 10},
-                          .workers = std::vector<record::RecordedWorker>(3)};
+  record::RecordedRun run;
+  run.policy = "backup:cutoff=1";
+  run.workers.resize(3);
+  run.given.local_steps = 10;
   run.workers[0].iterations = {{.begin = at_ms(0), .end = at_ms(120)}};
   run.workers[1].iterations = {
       {.begin = at_ms(0), .end = at_ms(420)},
