@@ -100,6 +100,7 @@ class CheckedDriver {
   [[nodiscard]] std::uint32_t uncommitted() const { return uncommitted_; }
   [[nodiscard]] const std::vector<Worker>& workers() const { return workers_; }
   [[nodiscard]] const Worker& worker(std::uint32_t worker) const { return workers_.at(worker); }
+  [[nodiscard]] const Policy& policy() const { return *policy_; }
   [[nodiscard]] bool computes(std::uint32_t worker) const {
     return worker < workers_.size() && workers_[worker].open;
   }

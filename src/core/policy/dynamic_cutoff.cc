@@ -85,7 +85,9 @@ void DynamicCutoff::arrive(const GradientArrived& event, Decision& out) {
   CHECK(state.computing);
   state.computing = false;
   --computing_;
-  const double runtime = to_seconds(event.runtime);
+  // A part that comes late tells how long the whole takes.
+  const double runtime =
+      to_seconds(event.runtime) * (event.partial ? 1.0 * event.nominal / event.examples : 1.0);
   const bool cold = warm_up_.cold(event.worker);
   warm_up_.end(event.worker);
   if (state.version < version_) {

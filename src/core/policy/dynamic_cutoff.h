@@ -25,8 +25,8 @@
 //
 // Under local steps (hand_ins.h) who is cut off hands in its part, which counts and tells its pace.
 // So none of its runtimes is censored and none is probed; waiting is worth what those that still
-// compute do meanwhile (runtime_model/phase_stopping.h). For the parts it waits while they are
-// worth more than what the run does in that time.
+// compute do meanwhile (runtime_model/phase_stopping.h). For the parts it waits until the
+// run would have done twice as much.
 //
 // The first mini-batches of each process are cold (warm_up.h) and teach nothing. Until something is
 // known, all are waited for, but not much longer than half of them took; who has not come by then

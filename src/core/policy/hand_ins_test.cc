@@ -48,6 +48,26 @@ TEST(HandIns, TheDynamicCutoffTakesUpWhatASlowWorkerHasDone) {
   EXPECT_GE(parts, 25U);
 }
 
+// Two workers take a second, the third four, and its part comes when nobody waits for it any more.
+// It tells its pace all the same: nobody expects it as fast as its part came.
+TEST(HandIns, APartThatComesLateTellsThePace) {
+  CheckedDriver driver = handing_in("dynamic:model=last", 3);
+  driver.join_all(3);
+  Time now{};
+  for (int update = 0; update < 6; ++update) {
+    now += std::chrono::seconds(1);
+    driver.arrive(0, {.examples = 320, .nominal = 320}, now);
+    driver.arrive(1, {.examples = 320, .nominal = 320}, now);
+    ASSERT_EQ(cancels(driver.pass(TimerFired{}, now), /*keep_part=*/true), 1U) << update;
+    now += std::chrono::seconds(1);  // The last moment of its patience.
+    driver.pass(TimerFired{}, now);
+    driver.arrive(2, {.examples = 160, .nominal = 320, .partial = true}, now);
+  }
+  Outlook outlook;
+  ASSERT_TRUE(driver.policy().outlook(outlook));
+  EXPECT_GT(outlook.bands.at(2).median, 3.0);
+}
+
 // A server that goes on with a run after 1,000 s.
 TEST(HandIns, WaitsForPartsByTheUpdateAndNotByTheAgeOfTheRun) {
   CheckedDriver driver = handing_in("backup:cutoff=1", 2);

@@ -17,6 +17,8 @@ constexpr double kDoubt = 0.01;
 constexpr double kAlmostSurely = 1.0 - 1e-4;
 // Without a forecast: the longest iteration, in times until half have come.
 constexpr double kLongestUnknown = 4.0;
+// Parts that come just after nobody waits for them any more have cost the wait besides themselves.
+constexpr double kPatience = 2.0;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -224,7 +226,7 @@ std::optional<double> Cutoff::patience(double seconds, std::span<const std::uint
   if (!options_.parts_count || options_.decide != Decide::kDuring || !has_forecast_) {
     return std::nullopt;
   }
-  return phase_stopping_.done(seconds, out) / rate();
+  return kPatience * phase_stopping_.done(seconds, out) / rate();
 }
 
 void Cutoff::end(std::span<const Observation> iteration,

@@ -87,8 +87,8 @@ class Cutoff {
     return out.empty() || arrived >= options_.most;
   }
 
-  // Where parts count and something is known: for how long those of the workers in `out` are worth
-  // waiting for, in seconds; the run does as much meanwhile.
+  // Where parts count and something is known: for how long those of the workers in `out` are waited
+  // for, in seconds. The run does twice as much meanwhile.
   [[nodiscard]] std::optional<double> patience(double seconds,
                                                std::span<const std::uint32_t> out) const;
 
