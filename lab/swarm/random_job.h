@@ -20,8 +20,8 @@ struct Plan {
   std::uint32_t workers = 1;
   std::string policy;
   bool balance = false;
+  bool steps_ahead = false;       // While a push travels; with local steps.
   std::uint32_t local_steps = 0;  // Mini-batches of a phase; 0: none, each is pushed.
-  bool steps_ahead = false;       // While a push travels.
   std::string staleness;
   std::string runtime;
   std::uint32_t batch = 1;
