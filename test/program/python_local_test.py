@@ -120,10 +120,10 @@ class Ahead(LocalJob):
                 self.examples_once()
 
     def test_each_example_counts_once_whoever_is_cut_off_dies_or_comes_late(self):
-        for policy, words in (("sync", ("--die-at", 20)), ("backup:cutoff=2", ()), ("async", ()),
+        for policy, words in (("sync", ("--die-at", 8)), ("backup:cutoff=2", ()), ("async", ()),
                               ("dynamic", ("--own-data",))):
             with self.subTest(policy):
-                self.job("--pause", 0.002, "--epochs", 12, "--processes", 2, *words, workers=3,
+                self.job("--pause", 0.002, "--epochs", 6, "--processes", 2, *words, workers=3,
                          policy=policy, options=(*self.OPTIONS, "--restart-workers"))
                 self.examples_once()
                 self.assertLess(self.summary()["final_loss"], 0.7)
