@@ -37,21 +37,27 @@ class LocalJob(PythonTest):
         return found
 
 
+    def is_pytorch_alone(self, optimizer, options, *words):
+        """One worker that averages, beside PyTorch on the same mini-batches."""
+        self.job("--optimizer", optimizer, *words, workers=1,
+                 options=(*options, "--outer-optimizer", "sgd:lr=1"))
+        taken = self.folder / "taken.json"
+        taken.write_text(json.dumps(self.batches()))
+        twin = self.python(SCRIPT, "--optimizer", optimizer, "--twin", taken, "--weights",
+                           self.run / "weights.safetensors")
+        self.finish(twin)
+        off = self.lines(twin)[-1]["off"]
+        print(f"{optimizer}, {' '.join(map(str, options))}: relative L2 distance {off:.2g}",
+              file=sys.stderr)
+        self.assertLess(off, 1e-6)
+        self.examples_once()
+
+
 class Steps(LocalJob):
     def test_one_worker_that_averages_is_pytorch_alone(self):
         for optimizer in ("sgd", "adamw", "own"):
             with self.subTest(optimizer):
-                self.job("--optimizer", optimizer, workers=1,
-                         options=("--local-steps", 5, "--outer-optimizer", "sgd:lr=1"))
-                taken = self.folder / "taken.json"
-                taken.write_text(json.dumps(self.batches()))
-                twin = self.python(SCRIPT, "--optimizer", optimizer, "--twin", taken, "--weights",
-                                   self.run / "weights.safetensors")
-                self.finish(twin)
-                off = self.lines(twin)[-1]["off"]
-                print(f"{optimizer}: relative L2 distance {off:.2g}", file=sys.stderr)
-                self.assertLess(off, 1e-6)
-                self.examples_once()
+                self.is_pytorch_alone(optimizer, ("--local-steps", 5))
 
     def test_a_phase_is_one_push(self):
         self.job("--epochs", 2, options=("--local-steps", 4))
@@ -107,17 +113,7 @@ class Ahead(LocalJob):
     def test_one_worker_that_averages_is_pytorch_alone(self):
         for optimizer in ("sgd", "adamw"):
             with self.subTest(optimizer):
-                self.job("--optimizer", optimizer, "--epochs", 4, workers=1,
-                         options=(*self.OPTIONS, "--outer-optimizer", "sgd:lr=1"))
-                taken = self.folder / "taken.json"
-                taken.write_text(json.dumps(self.batches()))
-                twin = self.python(SCRIPT, "--optimizer", optimizer, "--twin", taken, "--weights",
-                                   self.run / "weights.safetensors")
-                self.finish(twin)
-                off = self.lines(twin)[-1]["off"]
-                print(f"steps ahead, {optimizer}: relative L2 distance {off:.2g}", file=sys.stderr)
-                self.assertLess(off, 1e-6)
-                self.examples_once()
+                self.is_pytorch_alone(optimizer, self.OPTIONS, "--epochs", 4)
 
     def test_each_example_counts_once_whoever_is_cut_off_dies_or_comes_late(self):
         for policy, words in (("sync", ("--die-at", 8)), ("backup:cutoff=2", ()), ("async", ()),

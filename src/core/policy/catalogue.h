@@ -28,8 +28,8 @@ struct PolicyInputs {
   std::optional<BalanceOptions> balance = std::nullopt;
   // The deep runtime model that was fitted earlier, for `dynamic`; null if there is none.
   std::shared_ptr<const runtime_model::DeepWeights> fitted = nullptr;
-  // Mini-batches in a release, of which a worker that is cut off hands in what it has done
-  // (hand_ins.h); 0: a release is one mini-batch, whole or nothing.
+  // Mini-batches in a release. A worker that is cut off hands in those that it has done
+  // (hand_ins.h). 0: a release is one mini-batch, whole or nothing.
   std::uint32_t local_steps = 0;
 };
 

@@ -86,7 +86,7 @@ TEST(DelayedNesterov, WalksLikeAPlainImplementationOfThePaper) {
 TEST(DelayedNesterov, PutsEachGradientIntoTheVelocityOnceHoweverTheSharesChange) {
   const std::vector<double> shares{0.25,
                                    0.25,
-                                   0.5,  // A round of four workers, two of which leave.
+                                   0.5,  // A round of four workers; two leave.
                                    0.5,
                                    1.0,  // Half a round, then `sync`.
                                    1.0,  // `sync`.
@@ -131,7 +131,7 @@ TEST(DelayedNesterov, MovesAsFarAsSynchronousNesterovUnderEqualGradients) {
   EXPECT_FLOAT_EQ(before - weight, 2.0F);
 }
 
-// Eight equal workers, each of which pushes the part h of the way to the minimum that it saw after
+// Eight equal workers. Each pushes the part h of the way to the minimum that it saw after
 // its last push. docs/local-steps.md has the limits of h.
 float after_rounds(const std::string& spec, float h) {
   const auto optimizer = make_optimizer(Spec::parse(spec), 1);

@@ -158,7 +158,7 @@ TEST(ClusterUpdates, OfADelayedNesterovAreNesterovsWhereEachUpdateIsARound) {
 
 // Rounds of four, and of three while a worker is away; then each update is one, or the other way
 // round.
-TEST(ClusterUpdates, OfADelayedNesterovFindTheMinimumWhoeverIsThereAndWhateverThePolicy) {
+TEST(ClusterUpdates, DelayedNesterovFindsTheMinimumWithAnyWorkersUnderAnyPolicy) {
   const std::vector<float> minimum = run_in_bowl({.policy = "sync"}).weights;
   for (const char* policy : {"async",
                              "ssp:s=2",

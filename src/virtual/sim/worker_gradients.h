@@ -35,8 +35,8 @@ class WorkerGradients {
                           const protocol::Release& release,
                           std::uint32_t examples,
                           std::span<const float> weights);
-  // The worker has made so many steps of its next release before that came, on the weights that it
-  // had pushed.
+  // Before its next release came, the worker has made this many of its steps, on the weights that
+  // it had pushed.
   void made_ahead(WorkerId worker, std::size_t steps) { ahead_[index(worker)] = steps; }
   // The worker's process has ended, and its optimizer with it.
   void forget(WorkerId worker) {

@@ -27,8 +27,8 @@ struct outpace_worker {
   std::size_t numbers = 0;                  // In a gradient.
   std::vector<std::uint64_t> examples;      // The current mini-batch's.
   std::vector<std::uint64_t> ahead;         // The next ones', one after another,
-  std::vector<std::size_t> ahead_sizes;     // how many of each,
-  std::vector<std::uint64_t> ahead_epochs;  // and of which epoch.
+  std::vector<std::size_t> ahead_sizes;     // their sizes,
+  std::vector<std::uint64_t> ahead_epochs;  // and their last examples' epochs.
   std::vector<std::size_t> step_sizes;      // The local steps' examples,
   std::vector<std::uint64_t> step_epochs;   // and their epochs.
   outpace::Worker::Evaluated evaluated;     // What was asked for last,
