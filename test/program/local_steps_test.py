@@ -7,7 +7,8 @@ import signal
 import sys
 
 sys.dont_write_bytecode = True
-from jobs import LedgerJob, ProgramTest, main, read_weights  # noqa: E402
+from jobs import (LedgerJob, ProgramTest, children_of, main, read_weights,  # noqa: E402
+                  wait_until)
 
 
 class Trained(ProgramTest):
@@ -39,6 +40,30 @@ class Trained(ProgramTest):
         norm = math.sqrt(sum(one * one for one in expected))
         self.assertLess(math.dist(expected, found), 1e-6 * norm)
 
+    def test_steps_ahead_of_a_worker_alone_are_plain_training(self):
+        words = ("--workers", 1, "--policy", "sync", "--lr", 0.01, "--optimizer", "momentum")
+        _, plain = self.train(*words, "--iterations", 24)
+        local = ("--local-steps", 8, "--outer-optimizer", "sgd:lr=1", "--updates", 3)
+        _, ahead = self.train(*words, *local, "--steps-ahead")
+        expected, _ = read_weights(plain / "weights.safetensors")
+        found, _ = read_weights(ahead / "weights.safetensors")
+        norm = math.sqrt(sum(one * one for one in expected))
+        self.assertLess(math.dist(expected, found), 1e-6 * norm)
+
+    def test_with_steps_ahead_each_example_counts_once(self):
+        rows = [("0.001", "0.004", "0.002"), ("0.004", "0.001", "0.002")]
+        delays = self.folder / "delays.csv"
+        delays.write_text("".join(",".join(row) + "\n" for row in rows))
+        found, out = self.train("--workers", 3, "--policy", "sync", "--local-steps", 8, "--epochs", 1,
+                                "--delays", delays, "--delays-by", "iteration", "--steps-ahead",
+                                "--lr", 0.05)
+        self.assertEqual(found["examples"], 60000)
+        self.assertEqual(found["examples_used_per_epoch_max"], 1)
+        self.assertGreater(found["final_accuracy"], 0.7)
+        replay = self.start("replay", out)
+        self.assertEqual(replay.wait(), 0, replay.err)
+        self.assertIn("all identical, and no invariant is broken", replay.out)
+
     def test_who_is_cut_off_hands_in_what_it_has_done(self):
         found, out = self.train("--workers", 3, "--policy", "backup:cutoff=2", "--batch", 64,
                                 "--local-steps", 8, "--epochs", 1, "--slow", "worker=2,factor=4")
@@ -55,6 +80,28 @@ class Trained(ProgramTest):
                              "--local-steps", 4)
         self.assertEqual(process.wait(), 2)
         self.assertEqual(len(process.err.splitlines()), 1, process.err)
+
+
+class Kept(ProgramTest):
+    """`outpace train --keep-worker-state`, with libtorch."""
+
+    def test_a_worker_that_is_started_again_goes_on_with_its_optimizer(self):
+        run = self.folder / "run"
+        process = self.start("train", "--workers", 2, "--policy", "async", "--epochs", 1000,
+                             "--local-steps", 4, "--optimizer", "momentum", "--lr", 0.01,
+                             "--keep-worker-state", "--restart-workers", "--out", run)
+        kept = run / "workers" / "worker-1"
+        wait_until(lambda: [*kept.glob("g0001-u*[1-9]")], "its state")
+        worker = next(one for one, words in children_of(process.id).items()
+                      if any(word.endswith("/worker-1.toml") for word in words))
+        os.kill(worker, signal.SIGKILL)
+        log = run / "logs" / "worker-1.log"
+        wait_until(lambda: "joins at update" in log.read_text(), "its return")
+        self.assertRegex(log.read_text(),
+                         "outpace: worker 1 joins at update [0-9]+: the momentum of its local steps "
+                         "goes on with the state that it had at update [0-9]+\n")
+        process.send(signal.SIGINT)
+        self.assertEqual(process.wait(), 130, process.err)
 
 
 class Returning(ProgramTest):
@@ -126,6 +173,17 @@ class Refused(ProgramTest):
                                       "with --policy async: momentum at every push diverges; "
                                       "remove over=update\n")
 
+
+    def test_what_workers_with_local_steps_alone_can_do(self):
+        for words, why in ((("train", "--steps-ahead"), "--steps-ahead without --local-steps: "),
+                           (("train", "--keep-worker-state"),
+                            "--keep-worker-state without --local-steps: "),
+                           (("train", "--topology", "ring", "--steps-ahead"),
+                            "--steps-ahead conflicts with --topology ring: ")):
+            process = self.start(*words)
+            self.assertEqual(process.wait(), 2)
+            self.assertEqual(process.err.count("\n"), 1, process.err)
+            self.assertIn(why, process.err)
 
     def test_steps_ahead_need_local_steps_and_processors_of_their_own(self):
         delays = self.folder / "delays.csv"

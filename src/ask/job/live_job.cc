@@ -9,11 +9,12 @@ namespace {
 
 // What only a server does, or needs to be told.
 constexpr std::array kOfServer{
-    "balance",         "balance-most", "runtime-model", "staleness",       "filter",
-    "reduce",          "listen",       "trace",         "restart-workers", "checkpoint-every",
-    "checkpoint-keep", "resume",       "token-file",    "rejoin-for",      "tls-cert",
-    "tls-key",         "tls-ca",       "launcher",      "attack",          "slice",
-    "alarm-staleness", "max-workers",  "local-steps",   "outer-optimizer"};
+    "balance",          "balance-most", "runtime-model", "staleness",       "filter",
+    "reduce",           "listen",       "trace",         "restart-workers", "checkpoint-every",
+    "checkpoint-keep",  "resume",       "token-file",    "rejoin-for",      "tls-cert",
+    "tls-key",          "tls-ca",       "launcher",      "attack",          "slice",
+    "alarm-staleness",  "max-workers",  "local-steps",   "outer-optimizer", "steps-ahead",
+    "keep-worker-state"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);
@@ -319,6 +320,8 @@ void declare(OptionList& options, TrainJob& job) {
   declare(options, job.work);
   declare(options, job.work.slice);
   declare_children(options, job.worker_prefix, job.restart_workers);
+  declare_steps_ahead(options, job.steps_ahead);
+  declare_keep_worker_state(options, job.keep_worker_state);
   declare_launch(options, job.token_file, job.rejoin_for, job.launcher);
 }
 
@@ -330,6 +333,8 @@ void fit_topology(const OptionList& options, TrainJob& job) {
     refuse(options, job.topology, "graph", "--topology gossip");
     refuse(options, job.topology, "average-every", "--topology gossip");
     refuse(options, job.topology, "elasticity", "--topology gossip");
+    check_steps_ahead(job.steps_ahead, job.training.local_steps.has_value());
+    check_keep_worker_state(job.keep_worker_state, job.training.local_steps.has_value());
     return;
   }
   for (const char* option : kOfServer) {
@@ -387,6 +392,14 @@ void declare(OptionList& options, WorkerJob& job) {
       .default_words("as the launcher says");
   options.add("workers", job.workers, "Number of workers in the job: the columns of --delays")
       .default_words("as the launcher says");
+  declare_steps_ahead(options, job.steps_ahead);
+  options
+      .add(
+          "keep-state",
+          job.keep_state,
+          "With --local-steps: keep this worker's optimizer in this folder, and go on with it when "
+          "the worker is started again")
+      .type("FOLDER");
   declare_launcher(options, job.launcher);
 }
 

@@ -131,6 +131,8 @@ struct TrainJob {
   Work work;
   std::string worker_prefix;  // Words before each worker's command.
   bool restart_workers = false;
+  bool steps_ahead = false;                     // With local steps.
+  bool keep_worker_state = false;               // With local steps, in the run's directory.
   std::string token_file;                       // For processes that a launcher starts.
   Duration rejoin_for = Reaching{}.rejoin_for;  // For these, too.
   std::string launcher = launch::kAnyLauncher;
@@ -154,6 +156,8 @@ struct WorkerJob {
   std::optional<std::uint32_t> worker;  // Nothing: as the launcher says; the next one as well.
   std::optional<std::uint32_t> workers;
   std::uint64_t seed = 1;
+  bool steps_ahead = false;  // If the job has local steps; the next one as well.
+  std::string keep_state;    // A folder; empty: the state is not kept.
   Reaching reaching;
   std::string launcher = launch::kAnyLauncher;
 };

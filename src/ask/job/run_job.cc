@@ -24,10 +24,7 @@ void declare(OptionList& options, RunJob& job) {
   declare(options, job.delays);
   declare_children(options, job.worker_prefix, job.restart_workers);
   declare_steps_ahead(options, job.steps_ahead);
-  options.add("keep-worker-state",
-              job.keep_worker_state,
-              "With --local-steps: a worker that is started again goes on with its optimizer's "
-              "state, which the run's directory keeps in workers/");
+  declare_keep_worker_state(options, job.keep_worker_state);
   declare_launch(options, job.token_file, job.rejoin_for, job.launcher);
 }
 
@@ -40,11 +37,7 @@ void check(const RunJob& job, const ReadFile& read_file) {
                       "--outer-optimizer, the server's");
   }
   check_steps_ahead(job.steps_ahead, job.training.local_steps.has_value());
-  if (job.keep_worker_state && !job.training.local_steps) {
-    throw usage_error(
-        "run: --keep-worker-state without --local-steps: the server has the state of the steps "
-        "that it makes; remove it, or add --local-steps");
-  }
+  check_keep_worker_state(job.keep_worker_state, job.training.local_steps.has_value());
   (void)paces_of(job.delays, job.training.workers, read_file);
 }
 

@@ -243,6 +243,21 @@ void check_steps_ahead(bool steps_ahead, bool local_steps, std::uint32_t cores) 
   }
 }
 
+void declare_keep_worker_state(OptionList& options, bool& kept) {
+  options.add("keep-worker-state",
+              kept,
+              "With --local-steps: a worker that is started again goes on with its optimizer's "
+              "state, which the run's directory keeps in workers/");
+}
+
+void check_keep_worker_state(bool kept, bool local_steps) {
+  if (kept && !local_steps) {
+    throw usage_error(
+        "--keep-worker-state without --local-steps: the server has the state of the steps that it "
+        "makes; remove it, or add --local-steps");
+  }
+}
+
 void declare(OptionList& options, Training& training) {
   options.add("workers", training.workers, "Number of workers; the run starts when all have joined")
       .between(1);

@@ -82,6 +82,9 @@ void declare_steps_ahead(OptionList& options, bool& steps_ahead);
 // Throws a usage error if there are no local steps, or if workers share processors: those are
 // simulated by when each worker begins, in order.
 void check_steps_ahead(bool steps_ahead, bool local_steps, std::uint32_t cores = 0);
+// --keep-worker-state, of those that start real workers. The check is as that one.
+void declare_keep_worker_state(OptionList& options, bool& kept);
+void check_keep_worker_state(bool kept, bool local_steps);
 
 // How many workers must take part, and how long the server waits for them.
 struct Membership {

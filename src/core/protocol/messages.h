@@ -331,8 +331,8 @@ struct Release {
   bool may_keep_part;
   Time now;  // The run's clock when the message was sent.
   Ranges ranges;
-  // The ranges of the worker's next releases, in order, so that it can load their examples. It does
-  // not compute on them yet, and the next release may have others: it alone counts.
+  // The ranges of the worker's next releases, in order, so that it can load their examples. What it
+  // computes on them before (steps ahead) is lost if the next release has others: it alone counts.
   std::vector<Ranges> ahead{};
   double inner_rate = 0.0;  // The learning rate of local steps; finite and at least 0.
 

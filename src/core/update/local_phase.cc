@@ -1,9 +1,11 @@
 #include "update/local_phase.h"
 
+#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "base/check.h"
+#include "base/error.h"
 #include "update/gradient.h"
 
 namespace outpace::update {
@@ -18,6 +20,18 @@ void LocalPhase::begin_optimizer() {
   optimizer_ = make_optimizer(spec_, gradient_.size(), tensors_);
 }
 
+void LocalPhase::keep(Archive& archive) {
+  std::string name = spec_.text;
+  std::uint64_t numbers = gradient_.size();
+  archive("inner_optimizer", name)("numbers", numbers);
+  if (name != spec_.text || numbers != gradient_.size()) {
+    throw Error(ExitCode::kUnreadable,
+                "is of " + name + " and " + std::to_string(numbers) + " weights; the job has " +
+                    spec_.text + " and " + std::to_string(gradient_.size()));
+  }
+  archive.group("optimizer", [&] { optimizer_->keep(archive); });
+}
+
 void LocalPhase::begin(std::span<const float> weights) {
   CHECK(weights.size() == gradient_.size());
   weights_.assign(weights.begin(), weights.end());
@@ -26,7 +40,7 @@ void LocalPhase::begin(std::span<const float> weights) {
 }
 
 void LocalPhase::go_on() {
-  CHECK(weights_.size() == gradient_.size());
+  CHECK(finite_);
   pushed_ = weights_;
   loss_sum_ = 0.0;
   examples_ = 0;
@@ -51,7 +65,9 @@ void LocalPhase::difference(std::span<const float> released, std::span<float> de
   for (std::size_t i = 0; i < delta.size(); ++i) {
     delta[i] = released[i] - weights_[i];
   }
-  if (!all_finite(delta)) {
+  const bool finite = all_finite(delta);
+  finite_ = finite && std::isfinite(loss_sum_);
+  if (!finite) {
     begin_optimizer();
   }
 }

@@ -9,7 +9,7 @@
 // Data" (FedAvg), 2017.
 //
 // The state of the worker's own, inner optimizer lasts from phase to phase, and ends with the
-// worker's process.
+// worker's process unless somebody keeps it.
 
 #pragma once
 
@@ -17,8 +17,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/spec.h"
 #include "update/optimizer.h"
 
@@ -33,10 +35,19 @@ class LocalPhase {
   // Whether the inner optimizer remembers something from step to step: all do but sgd.
   [[nodiscard]] bool remembers() const { return spec_.name != "sgd"; }
 
+  // The inner optimizer.
+  [[nodiscard]] const std::string& optimizer() const { return spec_.name; }
+  // Its state. Reading throws Error(kUnreadable) if it is of another optimizer or network.
+  void keep(Archive& archive);
+
   // REQUIRES: as many numbers as the tensors have, here and below.
   void begin(std::span<const float> weights);
   // In its place, while what was pushed travels: from this worker's own weights, after a phase.
+  // REQUIRES: can_go_on().
   void go_on();
+  // Whether the weights and the loss of the last difference() were finite. If they were not, the
+  // server will refuse the push.
+  [[nodiscard]] bool can_go_on() const { return finite_; }
   // The weights have come: adds to them what the steps since go_on() have changed.
   void take_up(std::span<const float> weights);
   // To compute the next mini-batch on.
@@ -50,8 +61,7 @@ class LocalPhase {
   // The mean of the losses since begin(), by examples. REQUIRES: a step was made.
   [[nodiscard]] double loss() const { return loss_sum_ / static_cast<double>(examples_); }
   // Writes Delta, where `released` are the weights of begin() or take_up(). If a number in it is
-  // not finite, the server will refuse it, and the inner optimizer begins anew: its state would
-  // carry that on.
+  // not finite, the inner optimizer begins anew: its state would carry that on.
   void difference(std::span<const float> released, std::span<float> delta);
 
  private:
@@ -66,6 +76,7 @@ class LocalPhase {
   std::vector<float> pushed_;  // The weights at go_on().
   double loss_sum_ = 0.0;
   std::uint64_t examples_ = 0;
+  bool finite_ = false;
 };
 
 }  // namespace outpace::update

@@ -32,15 +32,33 @@ TEST(LocalPhase, StepsWhileAPushTravelsAreAddedToTheWeightsThatCome) {
   LocalPhase phase(Spec::parse("sgd"), 0.0, {1});
   phase.begin(std::vector<float>{8.0F});
   descend(phase, 0.5, {0.0F});  // 4, which is pushed.
+  std::vector<float> delta(1);
+  phase.difference(std::vector<float>{8.0F}, delta);
   phase.go_on();
   descend(phase, 0.5, {0.0F});  // 2.
   const std::vector<float> came{10.0F};
   phase.take_up(came);
   EXPECT_EQ(phase.weights().front(), 8.0F);
   descend(phase, 0.5, {0.0F});
-  std::vector<float> delta(1);
   phase.difference(came, delta);
   EXPECT_EQ(delta.front(), 2.0F + 4.0F);  // Both steps, each once.
+}
+
+TEST(LocalPhase, GoesOnFromNothingThatIsNotFinite) {
+  LocalPhase phase(Spec::parse("sgd"), 0.0, {1});
+  const std::vector<float> released{0.0F};
+  std::vector<float> delta(1);
+  const auto ends_finite = [&](float target, double loss) {
+    phase.begin(released);
+    phase.gradient()[0] = target;
+    phase.step(1.0, loss, 4);
+    phase.difference(released, delta);
+    return phase.can_go_on();
+  };
+  EXPECT_FALSE(phase.can_go_on());
+  EXPECT_TRUE(ends_finite(1.0F, 1.0));
+  EXPECT_FALSE(ends_finite(INFINITY, 1.0));
+  EXPECT_FALSE(ends_finite(1.0F, NAN));
 }
 
 TEST(LocalPhase, OneStepOfSgdIsItsRateTimesTheGradient) {

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "base/error.h"
 #include "cli/commands.h"
 #include "cli/launch_part.h"
 #include "cli/libtorch.h"
@@ -27,6 +28,8 @@ int work_for_first(const job::TrainJob& job, const launch::TrainPart& part) {
       .worker = part.place.rank,
       .workers = part.workers,
       .seed = job.training.seed,
+      .steps_ahead = job.steps_ahead,
+      .keep_state = {},
       .reaching = {.deadline = job.membership.patience_to_begin(), .rejoin_for = job.rejoin_for}};
   std::fprintf(stderr,
                "outpace: %s; server %s\n",
@@ -48,6 +51,11 @@ Run add_train(job::OptionList& list) {
                                    .token_file = job->token_file,
                                    .serving = job->serving,
                                    .training = job->training});
+    if (part && job->keep_worker_state) {
+      throw usage_error(
+          "train: --keep-worker-state under a launcher: the run's directory may be on another "
+          "machine; remove it, and start the workers by `outpace worker --keep-state FOLDER`");
+    }
     if (part && part->place.rank > 0) {
       return work_for_first(*job, *part);
     }

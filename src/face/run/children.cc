@@ -49,6 +49,8 @@ std::vector<live::ChildSpec> worker_children(const job::TrainJob& job,
                               .worker = worker,
                               .workers = job.training.workers,
                               .seed = job.training.seed,
+                              .steps_ahead = job.steps_ahead,
+                              .keep_state = job.keep_worker_state ? workers_folder(files) : "",
                               .reaching = {.rejoin_for = kRejoinFor}};
     children.push_back(
         {.name = fmt::format("worker {}", worker),
@@ -60,6 +62,10 @@ std::vector<live::ChildSpec> worker_children(const job::TrainJob& job,
          .is_worker = true});
   }
   return children;
+}
+
+std::string workers_folder(const ChildFiles& files) {
+  return (std::filesystem::path(files.logs).parent_path() / "workers").string();
 }
 
 std::vector<live::ChildSpec> peer_children(const job::PeerJob& shared,

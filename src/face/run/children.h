@@ -48,6 +48,9 @@ struct ChildFiles {
                                               const ChildFiles& files,
                                               std::function<bool()> evaluated);
 
+// The folder of the run's directory in which workers keep their own state.
+[[nodiscard]] std::string workers_folder(const ChildFiles& files);
+
 // `--worker-prefix` as words, {worker} replaced by the rank; none if it is empty.
 [[nodiscard]] std::vector<std::string> prefix_words(const std::string& prefix,
                                                     std::uint32_t worker);

@@ -155,9 +155,7 @@ std::vector<live::ChildSpec> children_of(const job::RunJob& job,
     child.prefix = prefix_words(job.worker_prefix, worker);
     child.restarts_max = job.restart_workers ? kWorkerRestartsMax : 0;
     child.variables = variables(worker);
-    set(child.variables,
-        "OUTPACE_KEEP_STATE",
-        job.keep_worker_state ? std::filesystem::path(files.logs).parent_path() / "workers" : "");
+    set(child.variables, "OUTPACE_KEEP_STATE", job.keep_worker_state ? workers_folder(files) : "");
     children.push_back(std::move(child));
   }
   if (!job.passes.empty()) {

@@ -58,7 +58,8 @@ double WorkerGradients::step_locally(WorkerId worker,
     phase = std::make_unique<update::LocalPhase>(
         Spec::parse(local.optimizer), local.weight_decay, source_.manifest().sizes());
   }
-  const std::size_t ahead = std::exchange(ahead_[index(worker)], 0) * release.nominal;
+  const std::size_t made = std::exchange(ahead_[index(worker)], 0);
+  const std::size_t ahead = phase->can_go_on() ? made * release.nominal : 0;
   if (ahead > 0) {
     phase->go_on();
   } else {

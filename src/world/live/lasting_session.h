@@ -5,18 +5,33 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "live/worker_session.h"
+#include "update/local_phase.h"
 #include "worker/order.h"
 
 namespace outpace::live {
 
+// What a worker with local steps is told beside them.
+struct LocalWork {
+  bool steps_ahead = false;  // While its push and the next weights travel.
+  // Keeps the state of its optimizer after a push at this version, or may. Null: it is lost when
+  // the process ends.
+  std::function<void(const protocol::Welcome&, Version, update::LocalPhase&)> keep = nullptr;
+  // Takes up what was kept, and returns the version; nothing if nothing of this job was. Null as
+  // the other is.
+  std::function<std::optional<Version>(const protocol::Welcome&, update::LocalPhase&)> take_up =
+      nullptr;
+};
+
 struct WorkerOptions {
   SessionOptions session;
   Duration rejoin_for = std::chrono::minutes(10);  // After a lost connection.
+  LocalWork local{};
 };
 
 class LastingSession {

@@ -3,17 +3,13 @@
 #include "live/worker_loop.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <optional>
 #include <span>
-#include <string>
-#include <utility>
 
+#include "live/computing.h"
+#include "live/phase_work.h"
 #include "live/slowed.h"
-#include "update/local_phase.h"
 #include "worker/inbox.h"
-#include "worker/order.h"
 #include "worker/slices.h"
 
 namespace outpace::live {
@@ -23,42 +19,22 @@ using worker::CancelMode;
 
 class Work {
  public:
-  Work(LastingSession& session,
-       worker::GradientSource& source,
-       const worker::Pace& pace,
-       std::optional<worker::Attacker> attacker,
-       WorkerObserver* observer)
-      : lasting_(session), source_(source), pace_(pace), attacker_(attacker), observer_(observer) {
-    for (const std::size_t size : source.manifest().sizes()) {
+  Work(Computing& computing, const LocalWork& local)
+      : computing_(computing), source_(computing.source), phases_(computing, local) {
+    for (const std::size_t size : source_.manifest().sizes()) {
       tensors_.push_back({.begin = tensors_.empty() ? 0 : tensors_.back().end, .end = 0});
       tensors_.back().end = tensors_.back().begin + size;
     }
   }
 
-  void run() {
-    std::uint64_t iteration = 0;
-    while (auto task = lasting_.next()) {
-      if (observer_ != nullptr) {
-        observer_->released(session().welcome(), task->work);
-      }
-      if (!answer(*task, iteration)) {
-        session().abandon();
-      }
-    }
-  }
-  void leave() { session().leave(); }
-
- private:
-  [[nodiscard]] WorkerSession& session() { return lasting_.session(); }
-
   // False if there is nothing to push: the task was given up.
-  bool answer(LastingSession::Task& task, std::uint64_t& iteration) {
+  bool answer(LastingSession::Task& task) {
     if (!session().welcome().inner_optimizer.empty()) {
-      return answer_phase(task, iteration);
+      return phases_.answer(task);
     }
     const std::size_t whole = task.examples.size();
     const std::span examples =
-        std::span(task.examples).first(wait_for_pace(task.work, whole, iteration++));
+        std::span(task.examples).first(computing_.wait_for_pace(task.work.release.nominal, whole));
     if (examples.empty()) {
       return false;
     }
@@ -69,131 +45,16 @@ class Work {
       return false;
     }
     result.partial = result.examples < whole;
-    if (attacker_) {
-      attacker_->corrupt(gradient_);
+    if (computing_.attacker) {
+      computing_.attacker->corrupt(gradient_);
     }
     task.work.weights = {};  // The server may use their memory again.
-    push(result);
+    (void)computing_.push(result);
     return true;
   }
 
-  void push(const WorkerSession::Result& result) {
-    if (observer_ == nullptr) {
-      session().push(result);
-      return;
-    }
-    observer_->pushes(result);
-    observer_->judged(session().push(result));
-  }
-
-  // Local steps, a mini-batch each, until the lease is used or the server asks for what there is.
-  bool answer_phase(LastingSession::Task& task, std::uint64_t& iteration) {
-    const std::size_t whole = task.examples.size();
-    const protocol::Release& release = task.work.release;
-    gradient_ = session().gradient();
-    if (!session().weights_are_there(gradient_.size()) &&
-        !session().wait_for_weights(gradient_.size())) {
-      return false;
-    }
-    update::LocalPhase& phase = this->phase(release.version);
-    phase.begin(task.work.weights);
-    WorkerSession::Result result{};
-    while (result.examples < whole && session().cancelled() == CancelMode::kNone) {
-      const auto batch =
-          std::span(task.examples)
-              .subspan(result.examples,
-                       std::min<std::size_t>(release.nominal, whole - result.examples));
-      if (wait_for_pace(task.work, batch.size(), iteration++) < batch.size()) {
-        break;
-      }
-      source_.begin_epoch(worker::epoch_at(release.ranges, result.examples));
-      if (!step(phase, release.inner_rate, batch, result)) {
-        return false;
-      }
-    }
-    if (result.examples == 0 || session().cancelled() == CancelMode::kAbandon) {
-      return false;
-    }
-    result.partial = result.examples < whole;
-    result.loss = phase.loss();
-    phase.difference(task.work.weights, gradient_);
-    if (attacker_) {
-      attacker_->corrupt(gradient_);
-    }
-    task.work.weights = {};
-    push(result);
-    return true;
-  }
-
-  // False if it was given up.
-  bool step(update::LocalPhase& phase,
-            double rate,
-            std::span<const std::uint64_t> batch,
-            WorkerSession::Result& result) {
-    Slowed slowed(session(), pace_);
-    const auto loss = source_.compute(phase.weights(), batch, phase.gradient(), [this] {
-      return session().cancelled() == CancelMode::kAbandon;
-    });
-    if (!loss || !slowed.wait()) {
-      return false;
-    }
-    phase.step(rate, *loss, batch.size());
-    result.examples += static_cast<std::uint32_t>(batch.size());
-    result.compute_seconds += slowed.computed_seconds();
-    return true;
-  }
-
-  // `at`: the version of its release.
-  update::LocalPhase& phase(Version at) {
-    if (!phase_) {
-      const protocol::Welcome& welcome = session().welcome();
-      phase_.emplace(Spec::parse(welcome.inner_optimizer),
-                     welcome.inner_weight_decay,
-                     source_.manifest().sizes());
-      say_what_is_lost(at);
-    }
-    return *phase_;
-  }
-
-  // The run has made steps before this process came, whose optimizer knows nothing of them.
-  void say_what_is_lost(Version at) const {
-    if (phase_->remembers() && count(at) > 0) {
-      const std::string line = "outpace: " + name(lasting_.worker()) + " joins at update " +
-                               std::to_string(count(at)) + ": the " +
-                               Spec::parse(lasting_.session().welcome().inner_optimizer).name +
-                               " of its local steps begins anew, with nothing of earlier steps";
-      std::fprintf(stderr, "%s\n", line.c_str());
-    }
-  }
-
-  // Sleeps as long as the delays say that the mini-batch takes. How many examples are done then:
-  // all, or with a cancel the part that this slow machine would have had.
-  std::size_t wait_for_pace(const WorkerSession::Task& task,
-                            std::size_t whole,
-                            std::uint64_t iteration) {
-    const auto nominal = static_cast<double>(task.release.nominal);
-    const double share = static_cast<double>(whole) / nominal;
-    const Time start = session().now();
-    const double slowness = session().slowness();
-    const auto slowed = [slowness](Duration time) {
-      return slowness == 1.0 ? time : from_seconds(to_seconds(time) * slowness);
-    };
-    const Time finish = start + slowed(pace_.finish(start, share, iteration) - start);
-    if (finish <= start) {  // To ask the system for no sleep takes a tenth of a millisecond.
-      return whole;
-    }
-    switch (session().sleep_until(finish)) {
-      case CancelMode::kNone:
-        return whole;
-      case CancelMode::kAbandon:
-        return 0;
-      case CancelMode::kKeepPart:
-        break;
-    }
-    const Time reached = start + from_seconds(to_seconds(session().now() - start) / slowness);
-    const double done = std::min(share, pace_.done(start, reached, iteration));
-    return std::min(whole, static_cast<std::size_t>(done * nominal + 1e-9));
-  }
+ private:
+  [[nodiscard]] WorkerSession& session() { return computing_.session(); }
 
   // The mean gradient into gradient_, micro-batch by micro-batch if a part may be asked for.
   bool compute(const WorkerSession::Task& task,
@@ -239,8 +100,8 @@ class Work {
     }
     const auto abandoned = [this] { return session().cancelled() == CancelMode::kAbandon; };
     // An attacker corrupts the gradient when it is whole.
-    const bool slices = last && !attacker_ && session().slices();
-    Slowed slowed(session(), pace_);
+    const bool slices = last && !computing_.attacker && session().slices();
+    Slowed slowed(session(), computing_.pace);
     std::optional<double> loss;
     if (slices || !session().weights_are_there(gradient_.size())) {
       loss = source_.compute_overlapped(
@@ -303,16 +164,13 @@ class Work {
     return *micro_batch_;
   }
 
-  LastingSession& lasting_;
+  Computing& computing_;
   worker::GradientSource& source_;
-  const worker::Pace& pace_;
-  std::optional<worker::Attacker> attacker_;
+  PhaseWork phases_;
   std::vector<worker::Slice> tensors_;  // Where each one's numbers are.
-  WorkerObserver* observer_;            // Null: none.
   std::span<float> gradient_;           // The session's.
   std::vector<float> part_gradient_;
   std::optional<worker::MicroBatch> micro_batch_;
-  std::optional<update::LocalPhase> phase_;  // Its optimizer lasts from phase to phase.
 };
 
 }  // namespace
@@ -327,11 +185,20 @@ void run_worker(const WorkerOptions& options,
                           .dataset_examples = source.dataset_examples(),
                           .initial_weights = [&source] { return source.initial_weights(); },
                           .script = source.script(),
+                          .ahead = options.local.steps_ahead ? 1U : 0U,
                           .steps_locally = true});
-  Work work(session, source, pace, attacker, observer);
-  work.run();
+  Computing computing(session, source, pace, attacker, observer);
+  Work work(computing, options.local);
+  while (auto task = session.next()) {
+    if (observer != nullptr) {
+      observer->released(session.session().welcome(), task->work);
+    }
+    if (!work.answer(*task)) {
+      session.session().abandon();
+    }
+  }
   if (options.session.leaving != nullptr && options.session.leaving->asked()) {
-    work.leave();
+    session.session().leave();
   }
 }
 

@@ -1,0 +1,74 @@
+#include "run/worker_state.h"
+
+#include <exception>
+#include <utility>
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/state_archive.h"
+
+namespace outpace::run {
+namespace {
+
+constexpr int kShare = 20;  // To write takes a twentieth of the time, at most.
+constexpr std::size_t kOne = 1;
+
+}  // namespace
+
+WorkerState::WorkerState(const std::filesystem::path& folder,
+                         std::uint32_t worker,
+                         std::function<void(const std::string&)> say)
+    : folder_(folder / ("worker-" + std::to_string(worker))), say_(std::move(say)) {}
+
+void WorkerState::keep(const protocol::Welcome& welcome,
+                       Version version,
+                       update::LocalPhase& phase) {
+  const Clock::time_point begun = Clock::now();
+  if (begun < due_) {
+    return;
+  }
+  try {
+    std::error_code ignored;  // What cannot be made cannot be written to.
+    std::filesystem::create_directories(folder_, ignored);
+    checkpoint::StateWriter writer;
+    phase.keep(writer);
+    checkpoint::write(folder_,
+                      {.head = {.job = welcome.job,
+                                .generation = welcome.generation,
+                                .version = version,
+                                .policy = phase.optimizer(),
+                                .program = "outpace " OUTPACE_VERSION},
+                       .state = writer.take()});
+    checkpoint::remove_old(folder_, kOne);
+    failed_ = false;
+  } catch (const Error& error) {
+    if (!std::exchange(failed_, true)) {
+      say_("the state of this worker's local steps is not kept: " + std::string(error.what()));
+    }
+  }
+  const Clock::time_point now = Clock::now();
+  due_ = now + kShare * (now - begun);
+}
+
+std::optional<Version> WorkerState::take_up(const protocol::Welcome& welcome,
+                                            update::LocalPhase& phase) const {
+  if (checkpoint::list(folder_).empty()) {
+    return std::nullopt;
+  }
+  try {
+    checkpoint::Checkpoint found = checkpoint::read_newest(folder_, say_);
+    if (found.head.job != welcome.job) {
+      return std::nullopt;
+    }
+    checkpoint::StateReader reader(std::move(found.state));
+    phase.keep(reader);
+    return found.head.version;
+  } catch (const Error& error) {
+    throw Error(ExitCode::kUnreadable,
+                folder_.string() + ": " + error.what() +
+                    "; remove that folder, and the optimizer of this worker's local steps begins "
+                    "anew");
+  }
+}
+
+}  // namespace outpace::run

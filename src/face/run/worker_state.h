@@ -1,0 +1,44 @@
+// A worker's own state of its local steps, kept in a folder: what its optimizer remembers. A
+// process that is started again goes on with it. Each is a checkpoint (checkpoint/checkpoint.h):
+//
+//   FOLDER/worker-3/g0001-u000000001000/
+
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/ids.h"
+#include "protocol/messages.h"
+#include "update/local_phase.h"
+
+namespace outpace::run {
+
+class WorkerState {
+ public:
+  // `say` hears, once, that the disk refuses: training goes on without.
+  WorkerState(const std::filesystem::path& folder,
+              std::uint32_t worker,
+              std::function<void(const std::string&)> say);
+
+  // After a push at this version, unless the last time was a short while ago.
+  void keep(const protocol::Welcome& welcome, Version version, update::LocalPhase& phase);
+  // The version that the state was kept at; nothing if none of this job was. Throws
+  // Error(kUnreadable) if it is damaged, or of another optimizer or network.
+  [[nodiscard]] std::optional<Version> take_up(const protocol::Welcome& welcome,
+                                               update::LocalPhase& phase) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::filesystem::path folder_;
+  std::function<void(const std::string&)> say_;
+  Clock::time_point due_{};
+  bool failed_ = false;
+};
+
+}  // namespace outpace::run

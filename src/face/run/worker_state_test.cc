@@ -1,0 +1,107 @@
+#include "run/worker_state.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/temporary_directory_test.h"
+
+namespace outpace::run {
+namespace {
+
+constexpr std::uint64_t kJob = 7;
+
+class WorkerStateTest : public testing::Test {
+ protected:
+  static update::LocalPhase phase(const char* optimizer = "momentum:mu=0.5") {
+    return {Spec::parse(optimizer), 0.0, {2}};
+  }
+  // A phase of one step along (1, 2); its last push.
+  static std::vector<float> step(update::LocalPhase& phase) {
+    const std::vector<float> released{0.0F, 0.0F};
+    phase.begin(released);
+    phase.gradient()[0] = 1.0F;
+    phase.gradient()[1] = 2.0F;
+    phase.step(0.25, 1.0, 4);
+    std::vector<float> delta(2);
+    phase.difference(released, delta);
+    return delta;
+  }
+  WorkerState state(std::uint32_t worker = 3) {
+    return {folder_.path() / "workers", worker, [this](const std::string& line) {
+              said_.push_back(line);
+            }};
+  }
+
+  const TemporaryDirectory folder_;
+  const protocol::Welcome welcome_{.job = kJob, .generation = 1};
+  std::vector<std::string> said_;
+};
+
+TEST_F(WorkerStateTest, AnotherProcessGoesOnAsTheFirstWouldHave) {
+  update::LocalPhase first = phase();
+  (void)step(first);
+  state().keep(welcome_, Version{5}, first);
+  update::LocalPhase second = phase();
+  EXPECT_EQ(state().take_up(welcome_, second), Version{5});
+  EXPECT_EQ(step(second), step(first));
+  EXPECT_EQ(state(4).take_up(welcome_, second), std::nullopt);  // Another worker's.
+  EXPECT_TRUE(said_.empty());
+}
+
+TEST_F(WorkerStateTest, TheNewestIsTakenUpAndNoOlderOneKept) {
+  update::LocalPhase one = phase();
+  (void)step(one);
+  state().keep(welcome_, Version{5}, one);
+  (void)step(one);
+  state().keep({.job = kJob, .generation = 2}, Version{4}, one);  // The server went back.
+  update::LocalPhase second = phase();
+  EXPECT_EQ(state().take_up(welcome_, second), Version{4});
+  EXPECT_EQ(step(second), step(one));
+  const auto kept = std::filesystem::directory_iterator(folder_.path() / "workers" / "worker-3");
+  EXPECT_EQ(std::distance(begin(kept), end(kept)), 1);
+}
+
+TEST_F(WorkerStateTest, AnotherJobsIsNotTakenUp) {
+  update::LocalPhase one = phase();
+  (void)step(one);
+  state().keep(welcome_, Version{5}, one);
+  EXPECT_EQ(state().take_up({.job = kJob + 1, .generation = 1}, one), std::nullopt);
+}
+
+TEST_F(WorkerStateTest, ItIsNotWrittenAgainAtOnce) {
+  update::LocalPhase one = phase();
+  (void)step(one);
+  WorkerState kept = state();
+  kept.keep(welcome_, Version{5}, one);
+  kept.keep(welcome_, Version{6}, one);
+  EXPECT_EQ(kept.take_up(welcome_, one), Version{5});
+}
+
+TEST_F(WorkerStateTest, AnotherOptimizersIsRefused) {
+  update::LocalPhase one = phase();
+  (void)step(one);
+  state().keep(welcome_, Version{5}, one);
+  update::LocalPhase other = phase("adam");
+  const std::string why = error_of([&] { (void)state().take_up(welcome_, other); });
+  EXPECT_NE(why.find("is of momentum:mu=0.5 and 2 weights; the job has adam and 2"),
+            std::string::npos)
+      << why;
+}
+
+TEST_F(WorkerStateTest, ADiskThatRefusesIsSaidOnceAndTrainingGoesOn) {
+  put(folder_ / "workers", "a file");
+  update::LocalPhase one = phase();
+  (void)step(one);
+  WorkerState kept = state();
+  for (int i = 0; i < 30; ++i) {
+    kept.keep(welcome_, Version{5}, one);
+  }
+  ASSERT_EQ(said_.size(), 1U);
+  EXPECT_NE(said_[0].find("not kept: "), std::string::npos) << said_[0];
+}
+
+}  // namespace
+}  // namespace outpace::run
