@@ -109,7 +109,7 @@ def outpace(options, policy, script_words, seed, folder):
 
 
 def within(seconds, waited, evaluations):
-    """(seconds, loss) of those that were within so many seconds of the end of the wait."""
+    """(seconds, loss) of the evaluations up to `seconds` after the end of the wait."""
     moments = [(one["seconds"] - waited, one["loss"]) for one in evaluations]
     return [(moment, loss) for moment, loss in moments if 0 < moment <= seconds]
 

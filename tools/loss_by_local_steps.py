@@ -225,7 +225,7 @@ def title_of(group):
 def picture(rows, highest):
     curves = {row: row.curve() for row in rows}
     upright = (min(point[1] for points in curves.values() for point in points) - 0.02, highest)
-    examples = (0, max(points[-1][0] for points in curves.values()) / 1e3)
+    examples = (0, 1.04 * max(points[-1][0] for points in curves.values()) / 1e3)
     pushed = [row.bytes_of_example * point[0] / 1e6 for row, points in curves.items() for point in points]
     traffic = (min(pushed) * 0.9, max(pushed) * 1.1)
     shapes, top = [], MARGIN
