@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "record/number_text.h"
+#include "base/number_text.h"
 
 namespace outpace::cli {
 namespace {
@@ -19,12 +19,12 @@ std::string words_of(const compare::Outcome& outcome) {
     return "failed: " + outcome.failure;
   }
   const compare::RunResult& result = *outcome.result;
-  std::string text = record::grouped(result.examples_per_second.value_or(0.0)) + " examples/s";
+  std::string text = shown::grouped(result.examples_per_second.value_or(0.0)) + " examples/s";
   if (result.final_accuracy) {
-    text += ", accuracy " + record::percent(*result.final_accuracy);
+    text += ", accuracy " + shown::percent(*result.final_accuracy);
   }
   if (result.seconds_to_target) {
-    text += ", target after " + record::elapsed(*result.seconds_to_target);
+    text += ", target after " + shown::elapsed(*result.seconds_to_target);
   }
   return text;
 }
@@ -63,11 +63,11 @@ void ComparisonProgress::ended(const std::string& cell,
                                  runs_,
                                  cell,
                                  words_of(outcome),
-                                 record::elapsed(seconds));
+                                 shown::elapsed(seconds));
   if (done_ < runs_) {
     line += fmt::format(", {} to go, about {}",
                         runs_ - done_,
-                        record::elapsed(left * seconds_ / static_cast<double>(done_) / jobs_));
+                        shown::elapsed(left * seconds_ / static_cast<double>(done_) / jobs_));
   }
   put(line + "\n");
   show_running();

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "base/text_table.h"
 #include "base/wrapped.h"
 #include "cli/commands.h"
@@ -20,7 +21,6 @@
 #include "job/cutoff_job.h"
 #include "plot/cutoff_figure.h"
 #include "plot/cutoff_plot.h"
-#include "record/number_text.h"
 #include "record/runtime_model_file.h"
 #include "record/runtime_trace.h"
 #include "run/whole_file.h"
@@ -193,7 +193,7 @@ std::string gain_table(const RuleColumns& columns, const Tried& tried) {
     const std::array<double, 2> interval = interval_of(found, sync);
     columns.add(table,
                 rule,
-                {record::rate(found.omega),
+                {shown::rate(found.omega),
                  fmt::format("{:.3f}", found.omega / sync.omega),
                  fmt::format("{:.2f}-{:.2f}", interval[0], interval[1]),
                  fmt::format("{:.3f}", found.omega / oracle.omega),

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/sweep_plot.h"
 #include "job/predict_job.h"
 #include "run/whole_file.h"
 #include "throughput/measured_table.h"
@@ -17,7 +18,6 @@
 #include "throughput/prediction_table.h"
 #include "throughput/profile_json.h"
 #include "throughput/sweep.h"
-#include "throughput/sweep_plot.h"
 #include "throughput/sweep_text.h"
 
 namespace outpace::cli {
@@ -84,7 +84,7 @@ std::string predict_sweep(const job::PredictJob& job, const throughput::Measured
     fmt::print(stderr, "outpace: {}\n", sweep.caveat);
   }
   if (!job.plot.empty()) {
-    run::write_whole_file("plot", job.plot, throughput::sweep_plot(sweep, profile));
+    run::write_whole_file("plot", job.plot, sweep_plot(sweep, profile));
   }
   if (!job.trace.empty()) {
     run::write_whole_file(

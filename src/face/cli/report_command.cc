@@ -15,13 +15,13 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/whatif_report.h"
 #include "dashboard/followed_run.h"
 #include "dashboard/recorded_page.h"
 #include "job/whatif_job.h"
 #include "record/recorded_run_reader.h"
 #include "record/run_directory.h"
 #include "run/whole_file.h"
-#include "throughput/whatif_report.h"
 #include "watch/board_json.h"
 
 namespace outpace::cli {
@@ -94,7 +94,7 @@ std::string whatif_of(const std::string& directory, std::vector<std::string>& no
   constexpr std::uint64_t kGradients = 1000;
   constexpr std::size_t kWorkersMost = 200;
   try {
-    record::FoundRun found = record::read_recorded_run(directory, kGradients);
+    policy::FoundRun found = record::read_recorded_run(directory, kGradients);
     if (found.run.workers.size() > kWorkersMost) {
       notes.push_back(fmt::format(
           "outpace whatif {} says what other workers or another policy would have brought; with "
@@ -106,7 +106,7 @@ std::string whatif_of(const std::string& directory, std::vector<std::string>& no
     job::WhatifJob questions;
     questions.run = directory;
     questions.resamplings = 0;
-    return throughput::report_json(throughput::report_whatif(std::move(found), questions));
+    return report_json(report_whatif(std::move(found), questions));
   } catch (const Error& error) {  // The rest of the report is worth having all the same.
     notes.emplace_back(error.what());
     return "null";

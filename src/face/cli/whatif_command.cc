@@ -4,21 +4,20 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/whatif_report.h"
 #include "job/whatif_job.h"
 #include "record/recorded_run_reader.h"
 #include "run/whole_file.h"
-#include "throughput/whatif_report.h"
 
 namespace outpace::cli {
 namespace {
 
 int answer_whatif(const job::WhatifJob& job) {
-  const throughput::WhatIfReport report =
-      throughput::report_whatif(record::read_recorded_run(job.run), job);
+  const WhatIfReport report = report_whatif(record::read_recorded_run(job.run), job);
   if (!job.plot.empty()) {
-    run::write_whole_file("plot", job.plot, throughput::report_plot(report));
+    run::write_whole_file("plot", job.plot, report_plot(report));
   }
-  fmt::print("{}", job.json ? throughput::report_json(report) : throughput::report_text(report));
+  fmt::print("{}", job.json ? report_json(report) : report_text(report));
   std::fflush(stdout);
   return 0;
 }

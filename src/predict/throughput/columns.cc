@@ -34,14 +34,14 @@ std::vector<std::size_t> judges(const std::vector<Column>& columns) {
 
 }  // namespace
 
-std::vector<Column> recorded_columns(const record::RecordedRun& run) {
+std::vector<Column> recorded_columns(const policy::RecordedRun& run) {
   std::vector<std::vector<double>> own = own_times(run);
   std::vector<Column> columns(run.workers.size());
   for (std::size_t worker = 0; worker < columns.size(); ++worker) {
     Column& column = columns[worker];
     column.own = std::move(own[worker]);
     column.begins.reserve(column.own.size());
-    for (const record::RecordedIteration& one : run.workers[worker].iterations) {
+    for (const policy::RecordedIteration& one : run.workers[worker].iterations) {
       column.begins.push_back(one.begin);
     }
     column.processor_seconds =
@@ -70,7 +70,7 @@ std::vector<Column> median_columns(const std::vector<Column>& columns, MedianOf 
   return medians;
 }
 
-std::vector<Column> faster_link_columns(const record::RecordedRun& run,
+std::vector<Column> faster_link_columns(const policy::RecordedRun& run,
                                         std::vector<Column> columns) {
   const double apart = message_seconds(run);
   for (std::size_t worker = 0; worker < columns.size(); ++worker) {

@@ -11,8 +11,8 @@ Time milli(std::int64_t count) {
   return Time{milliseconds(count)};
 }
 
-record::RecordedRun three_workers() {
-  record::RecordedRun run{.policy = "async", .workers = std::vector<record::RecordedWorker>(4)};
+policy::RecordedRun three_workers() {
+  policy::RecordedRun run{.policy = "async", .workers = std::vector<policy::RecordedWorker>(4)};
   run.workers[0].iterations = {{.begin = milli(0), .end = milli(100)},
                                {.begin = milli(100), .end = milli(200)}};
   run.workers[1].iterations = {{.begin = milli(0), .end = milli(150)},
@@ -32,11 +32,11 @@ TEST(Columns, HaveEveryIteration) {
 }
 
 TEST(Columns, MessagesOfPhasesAreApartAndAreNotHalvedHere) {
-  record::RecordedRun run;
+  policy::RecordedRun run;
   run.policy = "sync";
   run.workers.resize(2);
   run.given.local_steps = 10;
-  for (record::RecordedWorker& worker : run.workers) {
+  for (policy::RecordedWorker& worker : run.workers) {
     worker.iterations = {{.begin = milli(0), .end = milli(400)}};
   }
   run.workers[0].communication_seconds = 0.04;
@@ -58,14 +58,14 @@ TEST(Columns, AMedianIsOverTheWorkersAtThatTime) {
 }
 
 TEST(Columns, ALoneWorkersMedianOfOthersIsItsOwn) {
-  record::RecordedRun run = three_workers();
+  policy::RecordedRun run = three_workers();
   run.workers.resize(1);
   const auto columns = recorded_columns(run);
   EXPECT_EQ(median_columns(columns, MedianOf::kOthers)[0].own, columns[0].own);
 }
 
 TEST(Columns, AFasterLinkTakesHalfTheCommunication) {
-  const record::RecordedRun run = three_workers();
+  const policy::RecordedRun run = three_workers();
   const auto faster = faster_link_columns(run, recorded_columns(run));
   EXPECT_DOUBLE_EQ(faster[2].own[0], 0.25);
   EXPECT_EQ(faster[0].own, (std::vector{0.1, 0.1}));

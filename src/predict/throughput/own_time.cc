@@ -28,7 +28,7 @@ struct Place {
   std::size_t number;
 };
 
-std::vector<Place> places_of(const record::RecordedRun& run) {
+std::vector<Place> places_of(const policy::RecordedRun& run) {
   std::vector<Place> places;
   for (std::size_t worker = 0; worker < run.workers.size(); ++worker) {
     places.reserve(places.size() + run.workers[worker].iterations.size());
@@ -39,7 +39,7 @@ std::vector<Place> places_of(const record::RecordedRun& run) {
   return places;
 }
 
-const record::RecordedIteration& at(const record::RecordedRun& run, const Place& place) {
+const policy::RecordedIteration& at(const policy::RecordedRun& run, const Place& place) {
   return run.workers[place.worker].iterations[place.number];
 }
 
@@ -91,11 +91,11 @@ std::vector<Time> begins_of(const std::vector<Computation>& computations, std::u
 namespace {
 
 // As own_times(), but of what was computed: not of a full mini-batch.
-std::vector<std::vector<double>> shared_out(const record::RecordedRun& run) {
+std::vector<std::vector<double>> shared_out(const policy::RecordedRun& run) {
   std::vector<std::vector<double>> own(run.workers.size());
   for (std::size_t worker = 0; worker < run.workers.size(); ++worker) {
     own[worker].reserve(run.workers[worker].iterations.size());
-    for (const record::RecordedIteration& one : run.workers[worker].iterations) {
+    for (const policy::RecordedIteration& one : run.workers[worker].iterations) {
       own[worker].push_back(to_seconds(one.end - one.begin));
     }
   }
@@ -110,7 +110,7 @@ std::vector<std::vector<double>> shared_out(const record::RecordedRun& run) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto& seconds = run.workers[places[i].worker].processor_seconds;
     if (seconds) {
-      const record::RecordedIteration& one = at(run, places[i]);
+      const policy::RecordedIteration& one = at(run, places[i]);
       computations.push_back(
           {.end = one.end,
            .seconds = *seconds * one.share + (1.0 - kHandOutShare) * run.server_seconds});
@@ -128,14 +128,14 @@ std::vector<std::vector<double>> shared_out(const record::RecordedRun& run) {
   double server_free = 0.0;
   for (const std::size_t i :
        in_order(places.size(), [&](std::size_t j) { return at(run, places[j]).begin; })) {
-    const record::RecordedIteration& one = at(run, places[i]);
+    const policy::RecordedIteration& one = at(run, places[i]);
     server_free = std::max(server_free, to_seconds(one.begin)) + kHandOutShare * run.server_seconds;
     own[places[i].worker][places[i].number] = std::max(0.0, until[i] - server_free);
   }
   return own;
 }
 
-void take_in_proportion(const record::RecordedWorker& worker,
+void take_in_proportion(const policy::RecordedWorker& worker,
                         double messages,
                         std::vector<double>& taken) {
   for (std::size_t i = 0; i < taken.size(); ++i) {
@@ -145,8 +145,8 @@ void take_in_proportion(const record::RecordedWorker& worker,
 
 // `taken`: seconds, of what was computed. Without a whole one there is nothing better than to take
 // them in proportion.
-void complete_the_cut_off(const record::RecordedWorker& worker, std::vector<double>& taken) {
-  const std::vector<record::RecordedIteration>& all = worker.iterations;
+void complete_the_cut_off(const policy::RecordedWorker& worker, std::vector<double>& taken) {
+  const std::vector<policy::RecordedIteration>& all = worker.iterations;
   const auto whole =
       std::find_if(all.begin(), all.end(), [](const auto& one) { return !one.partial; });
   double near = whole == all.end()
@@ -163,12 +163,12 @@ void complete_the_cut_off(const record::RecordedWorker& worker, std::vector<doub
 
 }  // namespace
 
-double message_seconds(const record::RecordedRun& run) {
+double message_seconds(const policy::RecordedRun& run) {
   if (run.given.local_steps == 0) {
     return 0.0;
   }
   std::optional<double> least;
-  for (const record::RecordedWorker& worker : run.workers) {
+  for (const policy::RecordedWorker& worker : run.workers) {
     if (!worker.iterations.empty()) {
       const double seconds = worker.communication_seconds.value_or(0.0);
       least = std::min(least.value_or(seconds), seconds);
@@ -177,7 +177,7 @@ double message_seconds(const record::RecordedRun& run) {
   return least.value_or(0.0);
 }
 
-std::vector<std::vector<double>> own_times(const record::RecordedRun& run) {
+std::vector<std::vector<double>> own_times(const policy::RecordedRun& run) {
   const double messages = message_seconds(run);
   std::vector<std::vector<double>> own = shared_out(run);
   for (std::size_t worker = 0; worker < own.size(); ++worker) {

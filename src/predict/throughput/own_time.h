@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "record/recorded_run.h"
+#include "policy/recorded_run.h"
 
 namespace outpace::throughput {
 
@@ -34,13 +34,13 @@ inline constexpr double kHandOutShare = 0.5;
 // Seconds of the two messages of a phase of local steps, as much as all workers have. They are
 // apart from own times, because a part has them as a whole phase has, and so has a worker that is
 // told to stop. 0 without local steps, or where they are not known.
-[[nodiscard]] double message_seconds(const record::RecordedRun& run);
+[[nodiscard]] double message_seconds(const policy::RecordedRun& run);
 
 // By worker and iteration: its own time in seconds, of a full mini-batch, without what it computes;
 // at least 0. Where the processors are not known, or the worker is elsewhere: all of its runtime.
 // One that was cut off would have taken as long as the whole one before it (else the one after it),
 // or as long as it did take, if that is more: a delay is not in proportion to what was computed. A
 // phase of local steps is, but for its messages: it ends with a mini-batch.
-[[nodiscard]] std::vector<std::vector<double>> own_times(const record::RecordedRun& run);
+[[nodiscard]] std::vector<std::vector<double>> own_times(const policy::RecordedRun& run);
 
 }  // namespace outpace::throughput

@@ -73,8 +73,8 @@ TEST(BeginsOf, ComputationsBegunThenEndWhenTheyDid) {
   }
 }
 
-record::RecordedRun two_together() {
-  record::RecordedRun run{.policy = "sync", .workers = std::vector<record::RecordedWorker>(2)};
+policy::RecordedRun two_together() {
+  policy::RecordedRun run{.policy = "sync", .workers = std::vector<policy::RecordedWorker>(2)};
   run.workers[0].iterations = {{.begin = at_ms(1000), .end = at_ms(1100)}};
   run.workers[1].iterations = {{.begin = at_ms(1000), .end = at_ms(1200), .share = 0.5}};
   return run;
@@ -87,7 +87,7 @@ TEST(OwnTimes, AreAllOfARuntimeWhereTheProcessorsAreNotKnown) {
 }
 
 TEST(OwnTimes, AreWhatIsLeftWithoutTheServerAndTheProcessors) {
-  record::RecordedRun run = two_together();
+  policy::RecordedRun run = two_together();
   run.cores = 2;
   run.server_seconds = 0.004;
   run.workers[0].processor_seconds = 0.010;
@@ -100,11 +100,11 @@ TEST(OwnTimes, AreWhatIsLeftWithoutTheServerAndTheProcessors) {
 
 // A worker sleeps and then computes, so 1/32 of a mini-batch does not take 1/32 of its time.
 TEST(OwnTimes, OfOneThatWasCutOffAreThoseOfTheWholeOneBeforeIt) {
-  record::RecordedRun run;
+  policy::RecordedRun run;
   run.policy = "saps:s=3,action=preempt";
   run.workers.resize(2);
   const auto cut_off = [](std::int64_t begin, std::int64_t end) {
-    return record::RecordedIteration{
+    return policy::RecordedIteration{
         .begin = at_ms(begin), .end = at_ms(end), .share = 1.0 / 32, .partial = true};
   };
   run.workers[0].iterations = {cut_off(0, 50),
@@ -121,7 +121,7 @@ TEST(OwnTimes, OfOneThatWasCutOffAreThoseOfTheWholeOneBeforeIt) {
 
 // Its mini-batches have their delays one by one, and its messages are apart.
 TEST(OwnTimes, OfAPartOfAPhaseAreInProportionButForItsMessages) {
-  record::RecordedRun run;
+  policy::RecordedRun run;
   run.policy = "backup:cutoff=1";
   run.workers.resize(3);
   run.given.local_steps = 10;

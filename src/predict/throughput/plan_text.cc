@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/number_text.h"
 #include "base/text_table.h"
 #include "base/wrapped.h"
-#include "record/number_text.h"
 #include "throughput/cluster_kinds.h"
 #include "throughput/sweep_text.h"
 
@@ -44,11 +44,11 @@ std::string in_words(const PlanRow& row) {
 std::string rate_in_words(const PlanRow& row) {
   if (row.efficiency) {
     return fmt::format("a goodput of {}/s ({} examples/s, each worth {:.2f})",
-                       record::rate(row.value()),
-                       record::rate(row.examples_per_second),
+                       shown::rate(row.value()),
+                       shown::rate(row.examples_per_second),
                        *row.efficiency);
   }
-  return record::rate(row.examples_per_second) + " examples/s";
+  return shown::rate(row.examples_per_second) + " examples/s";
 }
 
 // " For less: ring with 4 workers has 97 % of that for 4.00."
@@ -86,7 +86,7 @@ std::string missed(const job::PlanJob& job, const FoundPlan& found) {
       "an hour; its bottleneck is {}.{}",
       chosen_from(found),
       counts_worth(job) ? "a goodput of " : "",
-      record::rate(*job.target),
+      shown::rate(*job.target),
       in_words(closest),
       rate_in_words(closest),
       std::min(99.0, 100.0 * closest.value() / *job.target),
@@ -98,9 +98,9 @@ std::string missed(const job::PlanJob& job, const FoundPlan& found) {
 std::string why_of(const job::PlanJob& job, const FoundPlan& found) {
   const PlanRow& first = found.best.front();
   const std::string for_cost =
-      fmt::format("the most for the cost ({} for one unit)", record::rate(first.for_cost()));
+      fmt::format("the most for the cost ({} for one unit)", shown::rate(first.for_cost()));
   if (job.target) {
-    const std::string goal = fmt::format("{}/s", record::rate(*job.target));
+    const std::string goal = fmt::format("{}/s", shown::rate(*job.target));
     return job.objective == job::Objective::kCost
                ? fmt::format("{} of those that reach {}", for_cost, goal)
                : "the cheapest that reaches " + goal;
@@ -145,7 +145,7 @@ std::string interval_of(const PlanRow& row) {
   if (row.low && row.model == "fine") {
     return fmt::format("± {:.1f} %", 50.0 * (*row.high - *row.low) / row.examples_per_second);
   }
-  return fmt::format("{} to {}", row.low ? record::rate(*row.low) : "?", record::rate(*row.high));
+  return fmt::format("{} to {}", row.low ? shown::rate(*row.low) : "?", shown::rate(*row.high));
 }
 
 // A column for the topology only if it says more than the policy.
@@ -203,14 +203,14 @@ std::string rows_of_plan(const job::PlanJob& job, const FoundPlan& found) {
     if (steps) {
       cells.push_back(row.local_steps > 0 ? std::to_string(row.local_steps) : "-");
     }
-    cells.push_back(record::rate(row.examples_per_second));
+    cells.push_back(shown::rate(row.examples_per_second));
     cells.push_back(interval_of(row));
     if (counts_worth(job)) {
       cells.push_back(row.efficiency ? fmt::format("{:.2f}", *row.efficiency) : "-");
-      cells.push_back(record::rate(row.value()));
+      cells.push_back(shown::rate(row.value()));
     }
     cells.push_back(fmt::format("{:.2f}", row.cost));
-    cells.push_back(record::rate(row.for_cost()));
+    cells.push_back(shown::rate(row.for_cost()));
     cells.push_back(row.bottleneck);
     table.add_row(std::move(cells));
   }

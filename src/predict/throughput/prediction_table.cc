@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/number_text.h"
 #include "base/text_table.h"
 #include "base/wrapped.h"
-#include "record/number_text.h"
 
 namespace outpace::throughput {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 using nlohmann::ordered_json;
 
 std::string seconds_text(const std::optional<double>& seconds) {
-  return seconds ? record::brief(*seconds) : "-";
+  return seconds ? shown::brief(*seconds) : "-";
 }
 
 std::optional<double> error_of(const Row& row, const IterationPrediction& prediction) {
@@ -117,7 +117,7 @@ std::vector<std::string> cells_of(const Row& row,
     cells.push_back(seconds_text(row.iteration_seconds));
     cells.push_back(error ? fmt::format("{:+.1f}%", 100.0 * *error) : "-");
   }
-  cells.push_back(is_given ? record::rate(at.workers * at.batch_per_worker / *prediction.seconds)
+  cells.push_back(is_given ? shown::rate(at.workers * at.batch_per_worker / *prediction.seconds)
                            : "-");
   std::string numbers;
   if (!is_given) {

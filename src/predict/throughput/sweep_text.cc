@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/number_text.h"
 #include "base/text_table.h"
 #include "base/wrapped.h"
-#include "record/number_text.h"
 
 namespace outpace::throughput {
 
@@ -88,12 +88,12 @@ TextTable table_of(const std::vector<Line>& lines) {
                                    std::to_string(either.workers)};
     if (fine) {
       const Rate* const rate = line.fine != nullptr ? &line.fine->rate : nullptr;
-      cells.push_back(rate != nullptr ? record::rate(rate->examples_per_second) : "-");
-      cells.push_back(rate != nullptr ? record::rate(rate->low) + " to " + record::rate(rate->high)
+      cells.push_back(rate != nullptr ? shown::rate(rate->examples_per_second) : "-");
+      cells.push_back(rate != nullptr ? shown::rate(rate->low) + " to " + shown::rate(rate->high)
                                       : "-");
     }
     if (coarse) {
-      cells.push_back(line.coarse != nullptr ? record::rate(line.coarse->rate.examples_per_second)
+      cells.push_back(line.coarse != nullptr ? shown::rate(line.coarse->rate.examples_per_second)
                                              : "-");
     }
     cells.emplace_back(name(either.bottleneck, either.topology));

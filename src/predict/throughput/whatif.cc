@@ -30,9 +30,9 @@ std::uint64_t iterations_most(std::uint64_t recorded, std::size_t workers, std::
   return std::min(1000 + 200 * expected, std::max<std::uint64_t>(2'000'000, 4 * expected));
 }
 
-std::uint64_t gradients_of(const record::RecordedRun& run) {
+std::uint64_t gradients_of(const policy::RecordedRun& run) {
   std::uint64_t gradients = 0;
-  for (const record::RecordedWorker& worker : run.workers) {
+  for (const policy::RecordedWorker& worker : run.workers) {
     gradients += worker.iterations.size();
   }
   return gradients;
@@ -51,7 +51,7 @@ void check_policy(const std::string& text,
 }
 
 // A phase of local steps is whole mini-batches.
-void check_phases(const record::RecordedRun& run) {
+void check_phases(const policy::RecordedRun& run) {
   const std::uint32_t steps = run.given.local_steps;
   if (steps > 0 && run.batch % steps != 0) {
     throw usage_error("decisions.jsonl: a phase of " + std::to_string(run.batch) +
@@ -60,7 +60,7 @@ void check_phases(const record::RecordedRun& run) {
   }
 }
 
-std::vector<Blocks> draw_blocks(const record::RecordedRun& run,
+std::vector<Blocks> draw_blocks(const policy::RecordedRun& run,
                                 const std::vector<Column>& columns,
                                 const WhatIf::Options& options) {
   const Duration length = run.last_commit.time_since_epoch();
@@ -99,7 +99,7 @@ std::string number_of_workers(std::uint32_t workers) {
 
 }  // namespace
 
-WhatIf::WhatIf(const record::RecordedRun& run, const Options& options)
+WhatIf::WhatIf(const policy::RecordedRun& run, const Options& options)
     : run_(run), seed_(options.seed), messages_(message_seconds(run)) {
   check_phases(run_);
   if (gradients_of(run_) == 0 || run_.examples == 0 || run_.last_commit <= Time{}) {
@@ -184,7 +184,7 @@ double WhatIf::simulate(const Scenario& scenario, const Blocks& blocks) const {
       seats[i].column = static_cast<std::uint32_t>(filled - columns_.begin());
       continue;
     }
-    for (const record::Absence& absence : run_.workers[worker].absences) {
+    for (const policy::Absence& absence : run_.workers[worker].absences) {
       if (absence.until) {
         crash(absence.from, *absence.until - absence.from);
       } else {
@@ -253,7 +253,7 @@ Answer WhatIf::at_the_median() const {
 
 std::optional<Answer> WhatIf::with_a_faster_link() const {
   const bool known = std::any_of(
-      run_.workers.begin(), run_.workers.end(), [](const record::RecordedWorker& worker) {
+      run_.workers.begin(), run_.workers.end(), [](const policy::RecordedWorker& worker) {
         return worker.communication_seconds.value_or(0.0) > 0.0;
       });
   if (!known) {

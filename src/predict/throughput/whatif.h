@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "record/recorded_run.h"
+#include "policy/recorded_run.h"
 #include "throughput/recorded_timing.h"
 
 namespace outpace::throughput {
@@ -55,7 +55,7 @@ class WhatIf {
 
   // Throws a usage error if the record is too poor: no worker finished anything, nothing was
   // committed, or its policy is none that can be simulated.
-  WhatIf(const record::RecordedRun& run, const Options& options);
+  WhatIf(const policy::RecordedRun& run, const Options& options);
 
   [[nodiscard]] double replayed_examples_per_second() const { return as_it_was_.front(); }
   // Workers of which nothing is known, for they finished nothing: they are away.
@@ -97,7 +97,7 @@ class WhatIf {
   [[nodiscard]] double seconds_an_example(const Scenario& scenario) const;
 
   // Constant after construction.
-  const record::RecordedRun run_;
+  const policy::RecordedRun run_;
   const std::uint64_t seed_;
   const double messages_;  // Seconds of a release's two that are not in the columns (own_time.h).
   std::vector<WorkerId> unknown_;

@@ -26,7 +26,7 @@ class Recorder {
     run_.workers.resize(workers);
   }
 
-  record::RecordedRun run(const std::string& policy, const std::string& runtime) {
+  policy::RecordedRun run(const std::string& policy, const std::string& runtime) {
     sim::ClusterOptions options{.policy = Spec::parse(policy),
                                 .policy_inputs = {.local_steps = phases_.local_steps},
                                 .coordinator = {.workers = workers_,
@@ -58,7 +58,7 @@ class Recorder {
     const server::Statistics done = cluster.run().statistics;
     run_.policy = policy;
     run_.given.local_steps = phases_.local_steps;
-    for (record::RecordedWorker& worker : run_.workers) {
+    for (policy::RecordedWorker& worker : run_.workers) {
       worker.communication_seconds = 2.0 * to_seconds(phases_.latency);
     }
     run_.batch = kBatch * std::max(1U, phases_.local_steps);
@@ -79,10 +79,10 @@ class Recorder {
 
   const std::uint32_t workers_;
   const Phases phases_;
-  record::RecordedRun run_;
+  policy::RecordedRun run_;
 };
 
-record::RecordedRun recorded(const std::string& policy,
+policy::RecordedRun recorded(const std::string& policy,
                              const std::string& runtime,
                              std::uint32_t workers,
                              const Recorder::Phases& phases = {}) {
@@ -90,25 +90,25 @@ record::RecordedRun recorded(const std::string& policy,
 }
 
 // Three fast workers and one that takes four times as long.
-record::RecordedRun uneven() {
+policy::RecordedRun uneven() {
   return recorded("sync", "3*constant(100ms),1*constant(400ms)", 4);
 }
 
 TEST(WhatIf, ConstantRuntimesUnderSyncAreReplayedToTheExample) {
-  const record::RecordedRun run = uneven();
+  const policy::RecordedRun run = uneven();
   EXPECT_DOUBLE_EQ(run.examples_per_second(), 4 * kBatch / 0.4);
   EXPECT_DOUBLE_EQ(WhatIf(run, {}).replayed_examples_per_second(), 4 * kBatch / 0.4);
 }
 
 TEST(WhatIf, RandomRuntimesAreReplayedToTheExampleUnderTheirOwnPolicy) {
-  const record::RecordedRun run = recorded("sync", "lognormal(mean=100ms,cv=0.5)", 8);
+  const policy::RecordedRun run = recorded("sync", "lognormal(mean=100ms,cv=0.5)", 8);
   EXPECT_DOUBLE_EQ(WhatIf(run, {}).replayed_examples_per_second(), run.examples_per_second());
 }
 
 TEST(WhatIf, OnlyWhatWasOpenAtTheEndOfARecordIsNotKnown) {
   for (const char* policy : {"async", "ssp:s=3", "softsync:n=2"}) {
     SCOPED_TRACE(policy);
-    const record::RecordedRun run = recorded(policy, "lognormal(mean=100ms,cv=0.5)", 8);
+    const policy::RecordedRun run = recorded(policy, "lognormal(mean=100ms,cv=0.5)", 8);
     EXPECT_NEAR(WhatIf(run, {}).replayed_examples_per_second() * to_seconds(run.last_commit),
                 static_cast<double>(run.examples),
                 8 * kBatch);
@@ -147,7 +147,7 @@ TEST(WhatIf, TwiceAsManyWorkersDoTwiceAsMuch) {
 }
 
 TEST(WhatIf, AFasterLinkIsToldOnlyWhereCommunicationIs) {
-  record::RecordedRun run = uneven();
+  policy::RecordedRun run = uneven();
   EXPECT_FALSE(WhatIf(run, {}).with_a_faster_link().has_value());
   run.workers[3].communication_seconds = 0.3;
   EXPECT_DOUBLE_EQ(WhatIf(run, {}).with_a_faster_link().value().ratio, 0.4 / 0.25);
@@ -163,7 +163,7 @@ TEST(WhatIf, AllIsLostToTheOneThatIsSlow) {
 }
 
 TEST(WhatIf, TwoThatAreEquallySlowShareWhatIsLost) {
-  const record::RecordedRun run = recorded("sync", "3*constant(100ms),2*constant(400ms)", 5);
+  const policy::RecordedRun run = recorded("sync", "3*constant(100ms),2*constant(400ms)", 5);
   const auto lost = WhatIf(run, {}).lost_to_workers();
   for (const LostTo& one : lost) {
     EXPECT_NEAR(one.share, index(one.worker) >= 3 ? 0.375 : 0.0, 1e-12);
@@ -173,7 +173,7 @@ TEST(WhatIf, TwoThatAreEquallySlowShareWhatIsLost) {
 
 TEST(WhatIf, WhatWasSlowForAWhileIsSlowAtThatTimeUnderAnotherPolicyToo) {
   // Worker 1 takes 400 ms in the first half of the run and 100 ms in the second.
-  record::RecordedRun run = recorded("sync", "constant(100ms)", 2);
+  policy::RecordedRun run = recorded("sync", "constant(100ms)", 2);
   run.workers[1].iterations.clear();
   run.workers[0].iterations.clear();
   Time now{};
@@ -201,7 +201,7 @@ TEST(WhatIf, ChanceIsDrawnAnewUnderAnotherPolicyAndSlowPeriodsAreNot) {
         "markov(fast=normal(mean=100ms,cv=0.1),slow=normal(mean=400ms,cv=0.1),fast_for=5s,"
         "slow_for=1s)"}) {
     SCOPED_TRACE(runtime);
-    const record::RecordedRun run = recorded("sync", runtime, 8);
+    const policy::RecordedRun run = recorded("sync", runtime, 8);
     for (const char* policy : {"async", "backup:cutoff=6"}) {
       SCOPED_TRACE(policy);
       const double truth = recorded(policy, runtime, 8).examples_per_second();
@@ -212,8 +212,8 @@ TEST(WhatIf, ChanceIsDrawnAnewUnderAnotherPolicyAndSlowPeriodsAreNot) {
 }
 
 TEST(WhatIf, WhoWasAwayIsAway) {
-  record::RecordedRun run = recorded("async", "constant(100ms)", 2);
-  std::erase_if(run.workers[1].iterations, [](const record::RecordedIteration& one) {
+  policy::RecordedRun run = recorded("async", "constant(100ms)", 2);
+  std::erase_if(run.workers[1].iterations, [](const policy::RecordedIteration& one) {
     return one.end > Time{seconds(5)} && one.begin < Time{seconds(15)};
   });
   run.workers[1].absences = {{.from = Time{seconds(5)}, .until = Time{seconds(15)}}};
@@ -222,7 +222,7 @@ TEST(WhatIf, WhoWasAwayIsAway) {
 }
 
 TEST(WhatIf, OfWhomNothingIsKnownIsAway) {
-  record::RecordedRun run = uneven();
+  policy::RecordedRun run = uneven();
   run.workers[3].iterations.clear();
   const WhatIf whatif(run, {});
   EXPECT_EQ(whatif.unknown(), (std::vector{WorkerId{3}}));
@@ -230,7 +230,7 @@ TEST(WhatIf, OfWhomNothingIsKnownIsAway) {
 }
 
 TEST(WhatIf, IsAFunctionOfItsSeed) {
-  const record::RecordedRun run = recorded("sync", "lognormal(mean=100ms,cv=0.5)", 8);
+  const policy::RecordedRun run = recorded("sync", "lognormal(mean=100ms,cv=0.5)", 8);
   const Answer first = WhatIf(run, {.seed = 3}).under("async");
   const Answer again = WhatIf(run, {.seed = 3}).under("async");
   EXPECT_EQ(first.ratio, again.ratio);
@@ -246,7 +246,7 @@ TEST(WhatIf, PartsOfPhasesCountUnderAnotherPolicy) {
       return recorded(policy, "3*constant(10ms),1*constant(40ms)", 4, phases);
     };
     for (const char* from : {"sync", "backup:cutoff=3", "async"}) {
-      const record::RecordedRun run = uneven_phases(from);
+      const policy::RecordedRun run = uneven_phases(from);
       const WhatIf whatif(run, {.resamplings = 0});
       for (const char* policy : {"sync", "backup:cutoff=3", "dynamic", "async"}) {
         SCOPED_TRACE(std::string(from) + " to " + policy);
@@ -256,7 +256,7 @@ TEST(WhatIf, PartsOfPhasesCountUnderAnotherPolicy) {
     }
   }
   // By hand, without messages: 30 mini-batches in 100 ms, and the slow worker's third ends at 120.
-  const record::RecordedRun run =
+  const policy::RecordedRun run =
       recorded("sync", "3*constant(10ms),1*constant(40ms)", 4, {.local_steps = 10});
   EXPECT_DOUBLE_EQ(run.examples_per_second(), 40 * kBatch / 0.4);
   EXPECT_NEAR(
@@ -264,13 +264,13 @@ TEST(WhatIf, PartsOfPhasesCountUnderAnotherPolicy) {
 }
 
 TEST(WhatIf, ALinkTwiceAsFastHalvesTheMessagesOfPhases) {
-  const record::RecordedRun run = recorded(
+  const policy::RecordedRun run = recorded(
       "sync", "constant(10ms)", 4, {.local_steps = 10, .latency = std::chrono::milliseconds(20)});
   EXPECT_DOUBLE_EQ(WhatIf(run, {}).with_a_faster_link().value().ratio, 0.14 / 0.12);
 }
 
 TEST(WhatIf, RefusesPhasesThatAreNoWholeMiniBatches) {
-  record::RecordedRun run = recorded("sync", "constant(10ms)", 2, {.local_steps = 10});
+  policy::RecordedRun run = recorded("sync", "constant(10ms)", 2, {.local_steps = 10});
   run.given.local_steps = 7;
   EXPECT_THROW(WhatIf(run, {}), Error);
 }
@@ -283,8 +283,8 @@ TEST(WhatIf, RefusesWhatThereIsNot) {
   EXPECT_THROW((void)whatif.under("switch(sync until accuracy>0.5 then async)"), Error);
   EXPECT_THROW((void)whatif.with_workers(0), Error);
   EXPECT_THROW((void)whatif.with_workers(kWhatIfWorkersMax + 1), Error);
-  EXPECT_THROW(WhatIf(record::RecordedRun{.policy = "sync",
-                                          .workers = std::vector<record::RecordedWorker>(2)},
+  EXPECT_THROW(WhatIf(policy::RecordedRun{.policy = "sync",
+                                          .workers = std::vector<policy::RecordedWorker>(2)},
                       {}),
                Error);
 }

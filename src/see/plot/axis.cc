@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "record/number_text.h"
+#include "base/number_text.h"
 
 namespace outpace::plot {
 namespace {
@@ -76,7 +76,7 @@ Axis logarithmic_axis_of(Range range, std::size_t ticks_most) {
 std::string tick_text(double tick, double step) {
   const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
   if (decimals == 0 && tick >= 0.0) {
-    return record::grouped(tick);
+    return shown::grouped(tick);
   }
   return fmt::format("{:.{}f}", tick, decimals);
 }

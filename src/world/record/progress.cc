@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "record/number_text.h"
+#include "base/number_text.h"
 
 namespace outpace::record {
 namespace {
@@ -29,23 +29,23 @@ std::string first_names(std::string text,
 
 std::vector<Field> fields_of(const Status& status, std::size_t slow_shown) {
   std::vector<Field> fields;
-  fields.push_back({elapsed(status.seconds), 9});
-  fields.push_back({"update " + grouped(status.updates) +
-                        (status.target_updates ? "/" + grouped(*status.target_updates) : ""),
+  fields.push_back({shown::elapsed(status.seconds), 9});
+  fields.push_back({"update " + shown::grouped(status.updates) +
+                        (status.target_updates ? "/" + shown::grouped(*status.target_updates) : ""),
                     8});
   fields.push_back({fmt::format("epoch {:.1f}", status.epochs), 2});
   if (status.training_loss) {
-    fields.push_back({"loss " + brief(*status.training_loss), 4});
+    fields.push_back({"loss " + shown::brief(*status.training_loss), 4});
   }
   if (status.accuracy) {
-    fields.push_back({"accuracy " + percent(*status.accuracy), 7});
+    fields.push_back({"accuracy " + shown::percent(*status.accuracy), 7});
   }
-  fields.push_back({grouped(status.examples_per_second) + " ex/s", 3});
+  fields.push_back({shown::grouped(status.examples_per_second) + " ex/s", 3});
   // The number of workers is shown only if some are missing.
   fields.push_back({fmt::format("live {}/{}", status.live, status.workers),
                     status.live < status.workers ? 6 : 3});
   fields.push_back({fmt::format("stale {:.1f}", status.staleness_mean), 0});
-  fields.push_back({"dropped " + grouped(status.dropped), 1});
+  fields.push_back({"dropped " + shown::grouped(status.dropped), 1});
   if (!status.gain.empty()) {
     fields.push_back({status.gain, 4});
   }

@@ -82,9 +82,9 @@ class Follower {
     }
   }
 
-  RecordedRun take_run() {
+  policy::RecordedRun take_run() {
     end_stretch();
-    for (RecordedWorker& worker : run_.workers) {
+    for (policy::RecordedWorker& worker : run_.workers) {
       std::stable_sort(worker.iterations.begin(),
                        worker.iterations.end(),
                        [](const auto& a, const auto& b) { return a.begin < b.begin; });
@@ -103,19 +103,19 @@ class Follower {
  private:
   enum class Present : std::uint8_t { kUnknown, kHere, kAway };
 
-  static void be_away(RecordedWorker& worker, Time from) {
+  static void be_away(policy::RecordedWorker& worker, Time from) {
     if (worker.absences.empty() || worker.absences.back().until) {
       worker.absences.push_back({.from = from, .until = std::nullopt});
     }
   }
-  static void be_back(RecordedWorker& worker, Time at) {
+  static void be_back(policy::RecordedWorker& worker, Time at) {
     if (!worker.absences.empty() && !worker.absences.back().until) {
       worker.absences.back().until = at;
     }
   }
   // It was there when the stretch began, for it has something to say.
   void be_here(WorkerId id) {
-    RecordedWorker& one = worker(id);
+    policy::RecordedWorker& one = worker(id);
     if (std::exchange(present_[index(id)], Present::kHere) == Present::kUnknown && sampled_) {
       be_back(one, begin_ + shift_);
     }
@@ -154,7 +154,7 @@ class Follower {
     }
   }
   void take(const policy::WorkerJoined& event) {
-    RecordedWorker& one = worker(event.worker);
+    policy::RecordedWorker& one = worker(event.worker);
     if (std::exchange(present_[index(event.worker)], Present::kHere) == Present::kUnknown &&
         sampled_) {
       be_away(one, begin_ + shift_);
@@ -171,7 +171,7 @@ class Follower {
   void take(const policy::TimerFired& /*event*/) {}
   void take(const policy::Measured& /*event*/) {}
 
-  RecordedWorker& worker(WorkerId id) {
+  policy::RecordedWorker& worker(WorkerId id) {
     if (index(id) >= run_.workers.size()) {
       refuse(fmt::format("worker {} of a run with {}", index(id), run_.workers.size()));
     }
@@ -182,7 +182,7 @@ class Follower {
   }
 
   const RunDecisions* log_ = nullptr;  // While it follows a line.
-  RecordedRun run_;
+  policy::RecordedRun run_;
   Time now_{};
   Time end_{};  // The last one that was followed.
   bool sampled_ = false;
@@ -286,15 +286,15 @@ bool delayed(const std::filesystem::path& path) {
   }
 }
 
-double mean_share(const RecordedWorker& worker) {
+double mean_share(const policy::RecordedWorker& worker) {
   double sum = 0.0;
-  for (const RecordedIteration& one : worker.iterations) {
+  for (const policy::RecordedIteration& one : worker.iterations) {
     sum += one.share;
   }
   return sum / static_cast<double>(worker.iterations.size());
 }
 
-void add_processors(const nlohmann::json& summary, RecordedRun& run) {
+void add_processors(const nlohmann::json& summary, policy::RecordedRun& run) {
   const auto use =
       summary.contains("processors") ? read_processor_use(summary["processors"]) : std::nullopt;
   if (!use || use->worker_seconds_an_iteration.size() != run.workers.size()) {
@@ -313,11 +313,11 @@ void add_processors(const nlohmann::json& summary, RecordedRun& run) {
 // The mean or the median, whichever is less: of a worker that was stopped now and then, the mean
 // has its pauses. Parts of phases differ in length, so their median tells nothing. REQUIRES: not
 // empty.
-double typical_seconds(const std::vector<RecordedIteration>& iterations, bool phases) {
+double typical_seconds(const std::vector<policy::RecordedIteration>& iterations, bool phases) {
   std::vector<double> seconds;
   seconds.reserve(iterations.size());
   double sum = 0.0;
-  for (const RecordedIteration& one : iterations) {
+  for (const policy::RecordedIteration& one : iterations) {
     seconds.push_back(to_seconds(one.end - one.begin));
     sum += seconds.back();
   }
@@ -326,10 +326,10 @@ double typical_seconds(const std::vector<RecordedIteration>& iterations, bool ph
 }
 
 // A typical iteration less what is computed: what summary.json has of each worker.
-void add_communication(const nlohmann::json& summary, RecordedRun& run) {
+void add_communication(const nlohmann::json& summary, policy::RecordedRun& run) {
   const nlohmann::json details = summary.value("workers_detail", nlohmann::json::array());
   for (std::size_t i = 0; i < run.workers.size() && i < details.size(); ++i) {
-    RecordedWorker& worker = run.workers[i];
+    policy::RecordedWorker& worker = run.workers[i];
     const auto& detail = details[i];
     if (worker.iterations.empty() || !detail.is_object() ||
         !detail.value("compute_seconds", nlohmann::json()).is_number()) {
@@ -347,7 +347,7 @@ void add_communication(const nlohmann::json& summary, RecordedRun& run) {
   }
 }
 
-void add_notes(const RunDecisions& log, const Follower& follower, FoundRun& found) {
+void add_notes(const RunDecisions& log, const Follower& follower, policy::FoundRun& found) {
   if (log.missing() > 0) {
     found.notes.push_back(
         fmt::format("the record begins with server {} of the run: those before kept no decisions",
@@ -379,7 +379,7 @@ void add_notes(const RunDecisions& log, const Follower& follower, FoundRun& foun
 }
 
 // Adds the whole run's rate, where a sample was read.
-void add_measured(const nlohmann::json& summary, FoundRun& found) {
+void add_measured(const nlohmann::json& summary, policy::FoundRun& found) {
   const nlohmann::json rate = summary.value("examples_per_second", nlohmann::json());
   if (rate.is_number() && rate.get<double>() > 0.0) {
     found.run.measured = rate.get<double>();
@@ -420,7 +420,8 @@ std::uint64_t sampled_gradients(std::uint32_t workers) {
   return std::clamp(kOfAWorker * workers, kLeast, kMost);
 }
 
-FoundRun read_recorded_run(const std::string& directory, std::optional<std::uint64_t> most) {
+policy::FoundRun read_recorded_run(const std::string& directory,
+                                   std::optional<std::uint64_t> most) {
   const auto files = RunDirectory::open(directory);
   RunDecisions log(files);
   const DecisionLogHeader& header = log.header();
@@ -429,7 +430,7 @@ FoundRun read_recorded_run(const std::string& directory, std::optional<std::uint
     follower.begin_stretch(header.goes_on->from);
   }
   const bool sampled = follow_log(log, most.value_or(sampled_gradients(header.workers)), follower);
-  FoundRun found{.run = follower.take_run(), .notes = {}};
+  policy::FoundRun found{.run = follower.take_run(), .notes = {}};
   if (found.run.examples == 0) {
     throw usage_error(files.decisions().string() +
                       ": nothing was committed in this run, so its speed is unknown; it takes a "

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "record/recorded_run.h"
+#include "policy/recorded_run.h"
 
 namespace outpace::record {
 
@@ -19,8 +19,8 @@ namespace outpace::record {
 // `most` (nothing: sampled_gradients() of its workers), some stretches of the record are read, one
 // after another as if nothing had been between them; a note says so. Throws a usage error that
 // names the file if one of them is not what a run writes.
-[[nodiscard]] FoundRun read_recorded_run(const std::string& directory,
-                                         std::optional<std::uint64_t> most = std::nullopt);
+[[nodiscard]] policy::FoundRun read_recorded_run(const std::string& directory,
+                                                 std::optional<std::uint64_t> most = std::nullopt);
 
 // The gradient's noise scale, in examples, which the run's summary has. Throws a usage error that
 // names the file if it has none.

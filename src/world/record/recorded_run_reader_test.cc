@@ -60,7 +60,9 @@ class RecordedRunReader : public testing::Test {
     return Time{milliseconds(milliseconds_since_begin)};
   }
 
-  [[nodiscard]] FoundRun read() const { return read_recorded_run(directory_.path().string()); }
+  [[nodiscard]] policy::FoundRun read() const {
+    return read_recorded_run(directory_.path().string());
+  }
 
   TemporaryDirectory directory_;
   std::function<void(DecisionLogWriter&)> more = [](DecisionLogWriter&) {};
@@ -68,7 +70,7 @@ class RecordedRunReader : public testing::Test {
 
 TEST_F(RecordedRunReader, FindsIterationsAbsencesAndWhatWasCommitted) {
   write_log();
-  const RecordedRun run = read().run;
+  const policy::RecordedRun run = read().run;
   EXPECT_EQ(run.policy, "async");
   EXPECT_EQ(run.batch, 4U);
   EXPECT_EQ(run.examples, 7U);
@@ -78,7 +80,7 @@ TEST_F(RecordedRunReader, FindsIterationsAbsencesAndWhatWasCommitted) {
   EXPECT_EQ(run.workers[0].iterations[0].begin, at(0));
   EXPECT_EQ(run.workers[0].iterations[0].end, at(100));
   EXPECT_TRUE(run.workers[0].absences.empty());
-  const RecordedIteration& partial = run.workers[1].iterations.at(0);
+  const policy::RecordedIteration& partial = run.workers[1].iterations.at(0);
   EXPECT_EQ(partial.begin, at(100));
   EXPECT_DOUBLE_EQ(partial.share, 0.75);
   EXPECT_TRUE(partial.partial);
@@ -150,23 +152,23 @@ TEST_F(RecordedRunReader, ReadsStretchesOfALongRecord) {
   constexpr int kGradients = 30'000;
   write_long(directory_ / "decisions.jsonl", kGradients);
   put(directory_ / "summary.json", R"({"simulated_seconds": 1, "examples_per_second": 41.5})");
-  const FoundRun all = read_recorded_run(directory_.path().string(), kGradients);
+  const policy::FoundRun all = read_recorded_run(directory_.path().string(), kGradients);
   EXPECT_EQ(all.run.examples, std::uint64_t{4} * kGradients);
   EXPECT_FALSE(all.run.measured);
-  const FoundRun some = read_recorded_run(directory_.path().string(), kGradients / 10);
+  const policy::FoundRun some = read_recorded_run(directory_.path().string(), kGradients / 10);
   EXPECT_EQ(some.notes.back(), "a sample of 3000 gradients of the record was read");
   EXPECT_DOUBLE_EQ(some.run.examples_per_second(), 41.5);
   EXPECT_NEAR(to_seconds(some.run.last_commit), 300.0, 10.0);
   EXPECT_NEAR(static_cast<double>(some.run.examples), 4.0 * 3000, 4.0 * 30);
   // The second worker is away in three of the ten stretches.
   double away = 0.0;
-  for (const Absence& absence : some.run.workers[1].absences) {
+  for (const policy::Absence& absence : some.run.workers[1].absences) {
     away += to_seconds(absence.until.value_or(some.run.last_commit) - absence.from);
   }
   EXPECT_NEAR(away, 90.0, 5.0);
   EXPECT_TRUE(some.run.workers[0].absences.empty());
-  for (const RecordedWorker& worker : some.run.workers) {
-    for (const RecordedIteration& one : worker.iterations) {
+  for (const policy::RecordedWorker& worker : some.run.workers) {
+    for (const policy::RecordedIteration& one : worker.iterations) {
       EXPECT_EQ(one.end - one.begin, 100ms);
     }
   }
@@ -200,14 +202,14 @@ TEST_F(RecordedRunReader, ReadsSeveralServersAsOneRun) {
                                      .runtime = 1s},
              decision);
   log.close();
-  const RecordedRun run = read().run;
+  const policy::RecordedRun run = read().run;
   EXPECT_EQ(run.examples, 4U * 200 + 4U) << "what was lost does not count";
   EXPECT_EQ(run.last_commit, at(22'000));
   EXPECT_EQ(run.workers[0].absences.at(0).from, at(20'000));
   EXPECT_EQ(run.workers[0].absences.at(0).until, at(21'000));
   // Alone, the newer log is as long as what it has.
   std::filesystem::remove(earlier / "decisions.jsonl");
-  const FoundRun late = read();
+  const policy::FoundRun late = read();
   EXPECT_EQ(late.run.last_commit, at(2000));
   EXPECT_EQ(late.notes.front(),
             "the record begins with server 2 of the run: those before kept no decisions");
@@ -218,7 +220,7 @@ TEST_F(RecordedRunReader, TakesCommunicationFromTheSummaryUnlessWorkersWereDelay
   put(directory_ / "summary.json",
       R"({"workers_detail": [{"compute_seconds": 0.06}, {"compute_seconds": 0.1}]})");
   put(directory_ / "config.toml", "policy = \"async\"\ndelays-by = \"time\"\n");
-  const FoundRun found = read();
+  const policy::FoundRun found = read();
   EXPECT_NEAR(*found.run.workers[0].communication_seconds, 0.04, 1e-12);
   EXPECT_NEAR(*found.run.workers[1].communication_seconds, 0.05, 1e-12);
   EXPECT_EQ(found.notes,
@@ -251,7 +253,7 @@ TEST_F(RecordedRunReader, NotesAGapAndLeavesOutWhatIsOfTheWholeRun) {
   EXPECT_TRUE(read().run.workers[0].communication_seconds);
   put(directory_ / "decisions.jsonl",
       contents(directory_ / "decisions.jsonl") + kDecisionGap + "\n");
-  const FoundRun found = read();
+  const policy::FoundRun found = read();
   EXPECT_EQ(found.run.examples, 7U);
   EXPECT_FALSE(found.run.workers[0].communication_seconds);
   EXPECT_NE(found.notes.front().find("decisions.jsonl:7: a gap: decisions from 0.300 s on"),
@@ -265,7 +267,7 @@ TEST_F(RecordedRunReader, TakesProcessorTimesFromTheSummary) {
       R"({"processors": {"cores": 2, "server_seconds_a_gradient": 0.001,)"
       R"( "worker_seconds_an_iteration": [0.02, null]}})");
   put(directory_ / "config.toml", "");
-  const FoundRun found = read();
+  const policy::FoundRun found = read();
   EXPECT_EQ(found.run.cores, 2U);
   EXPECT_DOUBLE_EQ(found.run.server_seconds, 0.001);
   EXPECT_DOUBLE_EQ(*found.run.workers[0].processor_seconds, 0.02);
@@ -284,7 +286,7 @@ TEST_F(RecordedRunReader, TakesTheMeanOfPhasesAndNoProcessorTimes) {
       R"( "processors": {"cores": 2, "server_seconds_a_gradient": 0.001,)"
       R"( "worker_seconds_an_iteration": [0.02, null]}})");
   put(directory_ / "config.toml", "");
-  const FoundRun found = read();
+  const policy::FoundRun found = read();
   EXPECT_EQ(found.run.given.local_steps, 4U);
   EXPECT_EQ(found.run.cores, 0U);
   EXPECT_NEAR(*found.run.workers[0].communication_seconds, 0.08 - 0.06, 1e-12);

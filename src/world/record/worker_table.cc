@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "base/number_text.h"
 #include "base/text_table.h"
-#include "record/number_text.h"
 #include "record/quantiles.h"
 #include "record/stragglers.h"
 
@@ -21,11 +21,11 @@ namespace {
 constexpr std::size_t kWidth = 100;
 
 std::string milliseconds(const std::optional<double>& seconds) {
-  return seconds ? brief(1e3 * *seconds) + "ms" : "-";
+  return seconds ? shown::brief(1e3 * *seconds) + "ms" : "-";
 }
 
 std::string share(std::uint64_t part, std::uint64_t whole) {
-  return whole > 0 ? percent(static_cast<double>(part) / static_cast<double>(whole)) : "-";
+  return whole > 0 ? shown::percent(static_cast<double>(part) / static_cast<double>(whole)) : "-";
 }
 
 // A worker says where it is as "machine:process".
@@ -60,7 +60,7 @@ std::string note(const server::WorkerStatistics& worker,
                  std::optional<std::uint64_t> died) {
   std::vector<std::string> notes;
   if (died) {  // How slow it was before is of no interest.
-    notes.push_back("died at update " + grouped(*died));
+    notes.push_back("died at update " + shown::grouped(*died));
   } else if (factor) {
     notes.push_back(fmt::format("{:.1f}x slower", *factor));
   }
@@ -70,17 +70,18 @@ std::string note(const server::WorkerStatistics& worker,
     notes.push_back(fmt::format("joined {} times", worker.incarnations));
   }
   if (worker.stalls > 0) {
-    notes.push_back(worker.stalls == 1 ? "stalled once"
-                                       : fmt::format("stalled {} times", grouped(worker.stalls)));
+    notes.push_back(worker.stalls == 1
+                        ? "stalled once"
+                        : fmt::format("stalled {} times", shown::grouped(worker.stalls)));
   }
   if (worker.refused > 0) {
-    notes.push_back(grouped(worker.refused) + " refused");
+    notes.push_back(shown::grouped(worker.refused) + " refused");
   }
   if (worker.filtered > 0) {
-    notes.push_back(grouped(worker.filtered) + " filtered");
+    notes.push_back(shown::grouped(worker.filtered) + " filtered");
   }
   if (worker.partial > 0) {
-    notes.push_back(grouped(worker.partial) + " partial");
+    notes.push_back(shown::grouped(worker.partial) + " partial");
   }
   return fmt::format("{}", fmt::join(notes, ", "));
 }
@@ -120,10 +121,10 @@ TextTable table_of(const Summary& summary, const std::vector<std::size_t>& worke
     std::vector<std::string> cells{
         std::to_string(id),
         machine_of(worker.host),
-        grouped(worker.iterations()),
-        grouped(worker.accepted),
-        grouped(worker.dropped),
-        grouped(worker.cancelled),
+        shown::grouped(worker.iterations()),
+        shown::grouped(worker.accepted),
+        shown::grouped(worker.dropped),
+        shown::grouped(worker.cancelled),
         milliseconds(quantile(worker.runtimes, 0.5)),
         milliseconds(quantile(worker.runtimes, 0.99)),
         share(worker.examples_applied, counts.examples_applied),
@@ -162,25 +163,25 @@ std::string target_text(const Summary& summary) {
   return fmt::format("; target {:.4g}% {}",
                      100.0 * *summary.target,
                      summary.seconds_to_target
-                         ? "reached after " + elapsed(*summary.seconds_to_target)
+                         ? "reached after " + shown::elapsed(*summary.seconds_to_target)
                          : "not reached");
 }
 
 std::string accuracy_text(const Summary& summary) {
-  std::string text = summary.final_accuracy ? "accuracy " + percent(*summary.final_accuracy)
+  std::string text = summary.final_accuracy ? "accuracy " + shown::percent(*summary.final_accuracy)
                                             : "accuracy not measured";
   if (!summary.final_accuracy && !summary.evaluations.empty() &&
       summary.evaluations.back().accuracy) {
     const server::Evaluation& last = summary.evaluations.back();
     text = fmt::format("accuracy {} at update {}, which was measured last",
-                       percent(*last.accuracy),
-                       grouped(count(last.version)));
+                       shown::percent(*last.accuracy),
+                       shown::grouped(count(last.version)));
   }
   if (summary.final_loss) {
-    text += ", test loss " + brief(*summary.final_loss);
+    text += ", test loss " + shown::brief(*summary.final_loss);
   }
   if (summary.worst_replica_accuracy) {
-    text += ", worst replica " + percent(*summary.worst_replica_accuracy);
+    text += ", worst replica " + shown::percent(*summary.worst_replica_accuracy);
   }
   return text + target_text(summary);
 }
@@ -203,27 +204,27 @@ std::string headline(const Summary& summary) {
       summary.workers,
       summary.workers == 1 ? "worker" : "workers",
       summary.local_steps
-          ? fmt::format(", {} local steps", grouped(std::uint64_t{*summary.local_steps}))
+          ? fmt::format(", {} local steps", shown::grouped(std::uint64_t{*summary.local_steps}))
           : "",
-      grouped(counts.updates),
-      elapsed(seconds));
+      shown::grouped(counts.updates),
+      shown::elapsed(seconds));
   text += fmt::format("  {}\n", accuracy_text(summary));
   text += fmt::format("  {} examples/s, {} in all (what was dropped is not counted)\n",
-                      record::rate(per_second),
-                      grouped(counts.examples_applied));
+                      shown::rate(per_second),
+                      shown::grouped(counts.examples_applied));
   text += fmt::format("  staleness {:.2f} on average, {} at most; {} of {} gradients dropped",
                       mean_of_counts(counts.staleness).value_or(0.0),
-                      grouped(stalest),
-                      grouped(counts.gradients_dropped),
-                      grouped(arrived));
+                      shown::grouped(stalest),
+                      shown::grouped(counts.gradients_dropped),
+                      shown::grouped(arrived));
   if (counts.gradients_cancelled > 0) {
-    text += fmt::format(", {} cancelled", grouped(counts.gradients_cancelled));
+    text += fmt::format(", {} cancelled", shown::grouped(counts.gradients_cancelled));
   }
   if (counts.gradients_filtered > 0) {
-    text += fmt::format(", {} filtered", grouped(counts.gradients_filtered));
+    text += fmt::format(", {} filtered", shown::grouped(counts.gradients_filtered));
   }
   if (counts.gradients_refused > 0) {
-    text += fmt::format(", {} refused (not finite)", grouped(counts.gradients_refused));
+    text += fmt::format(", {} refused (not finite)", shown::grouped(counts.gradients_refused));
   }
   text += "\n";
   if (!summary.why_ended.empty()) {
@@ -246,7 +247,7 @@ std::string worker_table(const Summary& summary) {
   if (workers.size() < counts.workers.size()) {
     text += fmt::format("the slowest {} of {} workers; --json lists all\n",
                         workers.size(),
-                        grouped(counts.workers.size()));
+                        shown::grouped(counts.workers.size()));
   }
   return text;
 }

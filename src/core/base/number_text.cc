@@ -1,11 +1,11 @@
-#include "record/number_text.h"
+#include "base/number_text.h"
 
 #include <cmath>
 #include <cstddef>
 
 #include <fmt/format.h>
 
-namespace outpace::record {
+namespace outpace::shown {
 
 std::string grouped(std::uint64_t value) {
   std::string text = std::to_string(value);
@@ -61,4 +61,4 @@ std::string elapsed(double seconds) {
   return fmt::format("{}h{:02}m", whole / 3600, whole % 3600 / 60);
 }
 
-}  // namespace outpace::record
+}  // namespace outpace::shown

@@ -1,4 +1,4 @@
-#include "throughput/whatif_report.h"
+#include "cli/whatif_report.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,11 +8,16 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "base/spec.h"
 #include "plot/bars.h"
-#include "record/number_text.h"
 
-namespace outpace::throughput {
+namespace outpace::cli {
+
+using throughput::Answer;
+using throughput::LostTo;
+using throughput::WhatIf;
+
 namespace {
 
 constexpr double kStraggles = 0.05;  // Share of the run's time that is lost to it.
@@ -31,7 +36,7 @@ void ask_if_possible(Ask ask, std::vector<Answer>& answers) {
 }
 
 void ask_default(const WhatIf& whatif,
-                 const record::RecordedRun& run,
+                 const policy::RecordedRun& run,
                  const std::vector<LostTo>& lost,
                  std::vector<Answer>& answers) {
   const auto workers = static_cast<std::uint32_t>(run.workers.size());
@@ -87,7 +92,7 @@ std::vector<plot::Bar> bars_of(const std::vector<Answer>& answers) {
       bar.interval = {.low = *answer.low, .high = *answer.high};
       bar.words += fmt::format(" ({:.2f} to {:.2f})", *answer.low, *answer.high);
     }
-    bar.words += ", " + record::plain_rate(answer.examples_per_second) + "/s";
+    bar.words += ", " + shown::plain_rate(answer.examples_per_second) + "/s";
     bar.emphasised = answer.question == "as it was";
     bars.push_back(std::move(bar));
   }
@@ -117,7 +122,7 @@ std::string headline(const std::string& name, const WhatIfReport& report) {
 
 }  // namespace
 
-WhatIfReport report_whatif(record::FoundRun found, const job::WhatifJob& job) {
+WhatIfReport report_whatif(policy::FoundRun found, const job::WhatifJob& job) {
   const WhatIf whatif(found.run, {.seed = job.seed, .resamplings = job.resamplings});
   WhatIfReport report{.run = job.run,
                       .measured = found.run.examples_per_second(),
@@ -194,4 +199,4 @@ std::string report_plot(const WhatIfReport& report) {
                              report.replayed)}});
 }
 
-}  // namespace outpace::throughput
+}  // namespace outpace::cli

@@ -1,4 +1,4 @@
-#include "throughput/sweep_plot.h"
+#include "cli/sweep_plot.h"
 
 #include <algorithm>
 #include <set>
@@ -7,7 +7,13 @@
 
 #include "plot/lines.h"
 
-namespace outpace::throughput {
+namespace outpace::cli {
+
+using throughput::ClusterPrediction;
+using throughput::ComputingAlone;
+using throughput::MeasuredProfile;
+using throughput::Sweep;
+
 namespace {
 
 plot::ChartLine line_of_sweep(const std::vector<const ClusterPrediction*>& sweep) {
@@ -88,4 +94,4 @@ std::string sweep_plot(const Sweep& sweep, const MeasuredProfile& profile) {
        .notes = std::move(notes)});
 }
 
-}  // namespace outpace::throughput
+}  // namespace outpace::cli

@@ -1,10 +1,10 @@
-#include "record/number_text.h"
+#include "base/number_text.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace outpace::record {
+namespace outpace::shown {
 namespace {
 
 TEST(NumberText, GroupsByThousands) {
@@ -50,4 +50,4 @@ TEST(NumberText, ShowsSecondsThenMinutesThenHours) {
 }
 
 }  // namespace
-}  // namespace outpace::record
+}  // namespace outpace::shown

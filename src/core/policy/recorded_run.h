@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "policy/catalogue.h"
 
-namespace outpace::record {
+namespace outpace::policy {
 
 // From the release of weights to the arrival of their gradient.
 struct RecordedIteration {
@@ -37,7 +37,7 @@ struct RecordedWorker {
 
 struct RecordedRun {
   std::string policy;
-  policy::PolicyInputs given;
+  PolicyInputs given;
   std::uint32_t batch = 1;     // Examples of a full mini-batch, or of a phase of local steps.
   Time last_commit{};          // From the first weights handed out.
   std::uint64_t examples = 0;  // Applied up to then.
@@ -57,4 +57,4 @@ struct FoundRun {
   std::vector<std::string> notes;  // What the record does not say, in words.
 };
 
-}  // namespace outpace::record
+}  // namespace outpace::policy

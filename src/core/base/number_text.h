@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace outpace::record {
+namespace outpace::shown {
 
 // "1,234,567".
 [[nodiscard]] std::string grouped(std::uint64_t value);
@@ -23,4 +23,4 @@ namespace outpace::record {
 // "12.3s", "12m05s", "3h07m".
 [[nodiscard]] std::string elapsed(double seconds);
 
-}  // namespace outpace::record
+}  // namespace outpace::shown

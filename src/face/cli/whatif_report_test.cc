@@ -1,4 +1,4 @@
-#include "throughput/whatif_report.h"
+#include "cli/whatif_report.h"
 
 #include <chrono>
 
@@ -7,15 +7,15 @@
 
 #include "base/refusal_test.h"
 
-namespace outpace::throughput {
+namespace outpace::cli {
 namespace {
 
 using std::chrono::milliseconds;
 
 // Rounds of sync with four workers: three take 100 ms and the last takes 400 ms.
-record::FoundRun uneven_run() {
+policy::FoundRun uneven_run() {
   constexpr int kRounds = 50;
-  record::FoundRun found;
+  policy::FoundRun found;
   found.run.policy = "sync";
   found.run.batch = 4;
   found.run.workers.resize(4);
@@ -40,7 +40,7 @@ job::WhatifJob job_of(const std::string& run) {
 
 std::vector<std::string> questions_of(const WhatIfReport& report) {
   std::vector<std::string> questions;
-  for (const Answer& answer : report.answers) {
+  for (const throughput::Answer& answer : report.answers) {
     questions.push_back(answer.question);
   }
   return questions;
@@ -76,7 +76,7 @@ TEST(WhatIfReport, AsksWhatTheJobAsksAndNothingElse) {
 }
 
 TEST(WhatIfReport, NotesAWorkerThatFinishedNothing) {
-  record::FoundRun found = uneven_run();
+  policy::FoundRun found = uneven_run();
   found.run.workers[1].iterations.clear();
   const WhatIfReport report = report_whatif(std::move(found), job_of("runs/x"));
   EXPECT_EQ(report.notes,
@@ -119,4 +119,4 @@ TEST(WhatIfReport, IsAPictureNamedByTheLastPartOfTheRunsPath) {
 }
 
 }  // namespace
-}  // namespace outpace::throughput
+}  // namespace outpace::cli

@@ -1,11 +1,11 @@
-#include "throughput/sweep_plot.h"
+#include "cli/sweep_plot.h"
 
 #include <gtest/gtest.h>
 
 #include "throughput/even_profile_test.h"
 #include "throughput/known_sweep_test.h"
 
-namespace outpace::throughput {
+namespace outpace::cli {
 namespace {
 
 std::size_t times(const std::string& text, const std::string& part) {
@@ -17,7 +17,7 @@ std::size_t times(const std::string& text, const std::string& part) {
 }
 
 TEST(SweepPlot, NamesEachKindOnceAndTheIdeal) {
-  const std::string plot = sweep_plot(known_sweep(), even_profile());
+  const std::string plot = sweep_plot(throughput::known_sweep(), throughput::even_profile());
   EXPECT_TRUE(plot.starts_with("<svg")) << plot.substr(0, 80);
   for (const char* name : {">sync<",
                            ">ring<",
@@ -33,15 +33,15 @@ TEST(SweepPlot, NamesEachKindOnceAndTheIdeal) {
 }
 
 TEST(SweepPlot, ExplainsOnlyWhatItDraws) {
-  Sweep coarse = known_sweep();
-  std::erase_if(coarse.predictions, [](const ClusterPrediction& one) {
+  throughput::Sweep coarse = throughput::known_sweep();
+  std::erase_if(coarse.predictions, [](const throughput::ClusterPrediction& one) {
     return one.model == job::PredictionModel::kFine || one.workers > 2;
   });
-  const std::string plot = sweep_plot(coarse, even_profile());
+  const std::string plot = sweep_plot(coarse, throughput::even_profile());
   EXPECT_EQ(times(plot, "Solid: the fine model"), 0);
   EXPECT_EQ(times(plot, "Dashed: the coarse model."), 1);
   EXPECT_EQ(times(plot, "Circle:"), 0);
 }
 
 }  // namespace
-}  // namespace outpace::throughput
+}  // namespace outpace::cli

@@ -7,9 +7,10 @@
 #include "throughput/measured_profile.h"
 #include "throughput/sweep.h"
 
-namespace outpace::throughput {
+namespace outpace::cli {
 
 // An SVG document.
-[[nodiscard]] std::string sweep_plot(const Sweep& sweep, const MeasuredProfile& profile);
+[[nodiscard]] std::string sweep_plot(const throughput::Sweep& sweep,
+                                     const throughput::MeasuredProfile& profile);
 
-}  // namespace outpace::throughput
+}  // namespace outpace::cli

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "base/number_text.h"
 #include "base/text.h"
 #include "base/text_table.h"
-#include "record/number_text.h"
 
 namespace outpace::compare {
 namespace {
@@ -57,14 +57,14 @@ std::string two_decimals(double value) {
 Cells cells_of(const std::string& name, const Summary& summary) {
   const std::optional<Mean>& seconds = summary.seconds_to_target;
   return {name,
-          shown(summary.examples_per_second, [](double x) { return record::grouped(x); }),
-          shown(seconds, record::brief),
-          seconds && seconds->half_width ? record::brief(*seconds->half_width) : "-",
+          shown(summary.examples_per_second, [](double x) { return shown::grouped(x); }),
+          shown(seconds, shown::brief),
+          seconds && seconds->half_width ? shown::brief(*seconds->half_width) : "-",
           fmt::format("{}/{}", summary.reached, summary.finished),
-          shown(summary.final_accuracy, record::percent),
+          shown(summary.final_accuracy, shown::percent),
           shown(summary.staleness_mean, two_decimals),
-          summary.staleness_max ? record::grouped(*summary.staleness_max) : "-",
-          shown(summary.dropped, record::percent),
+          summary.staleness_max ? shown::grouped(*summary.staleness_max) : "-",
+          shown(summary.dropped, shown::percent),
           shown(summary.fairness, [](double x) { return fmt::format("{:.3f}", x); })};
 }
 
