@@ -276,13 +276,19 @@ std::optional<nlohmann::json> read_summary(const std::filesystem::path& path) {
   return json;
 }
 
-// Whether mini-batches were slowed down: then the rest of an iteration is more than communication.
-bool delayed(const std::filesystem::path& path) {
+// What config.toml says of how the workers computed.
+struct Configured {
+  // Mini-batches were slowed down: then the rest of an iteration is more than communication.
+  bool delayed = true;
+  bool steps_ahead = false;
+};
+Configured configured(const std::filesystem::path& path) {
   try {
     const toml::table table = read_toml_file(path);
-    return table.contains("delays") || table.contains("slow");
+    return {.delayed = table.contains("delays") || table.contains("slow"),
+            .steps_ahead = table["steps-ahead"].value_or(false)};
   } catch (const toml::parse_error&) {
-    return true;
+    return {};
   }
 }
 
@@ -444,6 +450,12 @@ policy::FoundRun read_recorded_run(const std::string& directory,
         read_runtime_model(files.runtime_model()));
   }
   add_notes(log, follower, found);
+  const Configured config = configured(files.config());
+  if (config.steps_ahead) {
+    found.notes.emplace_back(
+        "its workers stepped ahead: the record does not tell what they computed before a release, "
+        "so they look faster than they were");
+  }
   if (const auto summary = read_summary(files.summary())) {
     const bool phases = found.run.given.local_steps > 0;
     if (!phases) {  // How workers share processors within a phase is not known.
@@ -451,7 +463,7 @@ policy::FoundRun read_recorded_run(const std::string& directory,
     }
     const bool simulated = summary->contains("simulated_seconds");
     // The summary's times are of the whole run.
-    if (log.gap().empty() && (simulated || !delayed(files.config()))) {
+    if (log.gap().empty() && (simulated || !config.delayed)) {
       add_communication(*summary, found.run);
     }
     if (!simulated && found.run.cores == 0) {

@@ -295,6 +295,13 @@ TEST_F(RecordedRunReader, TakesTheMeanOfPhasesAndNoProcessorTimes) {
             "waiting for each other counts as computing");
 }
 
+TEST_F(RecordedRunReader, SaysThatStepsAheadAreNotInTheRecord) {
+  write_log("async", /*local_steps=*/4);
+  put(directory_ / "config.toml", "steps-ahead = true\n");
+  ASSERT_EQ(read().notes.size(), 1U);
+  EXPECT_NE(read().notes.front().find("its workers stepped ahead: "), std::string::npos);
+}
+
 TEST_F(RecordedRunReader, RefusesARunThatCommittedNothing) {
   DecisionLogWriter(directory_ / "decisions.jsonl",
                     {.policy = "async", .workers = 2, .balance = {}})
