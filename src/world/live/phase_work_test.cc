@@ -62,13 +62,10 @@ class PhaseWork : public testing::Test {
         answer_first();
       }
     });
-    const ScriptedServer server([this](wire::ServerTransport& transport,
-                                       wire::ConnectionId from,
-                                       const protocol::Message& message) {
-      transport_ = &transport;
-      worker_ = from;
-      hear(message);
-    });
+    const ScriptedServer server(
+        [this](wire::ServerTransport& transport,
+               wire::ConnectionId from,
+               const protocol::Message& message) { hear(transport, from, message); });
     EXPECT_EQ(error_of([&] {
                 run_worker({.session = {.server = server.address(), .token = kEvaluatorToken},
                             .rejoin_for = {},
@@ -81,12 +78,17 @@ class PhaseWork : public testing::Test {
   }
 
   static constexpr protocol::Range kSecond{.epoch = 0, .begin = 2, .end = 5};
+  static constexpr protocol::Range kTold{.epoch = 0, .begin = 2, .end = 4};  // Ahead.
   std::vector<float> weights_;         // Those that each mini-batch had.
   std::vector<std::uint32_t> pushed_;  // Examples.
 
  private:
-  void hear(const protocol::Message& message) {
+  void hear(wire::ServerTransport& transport,
+            wire::ConnectionId from,
+            const protocol::Message& message) {
     if (const auto* hello = std::get_if<protocol::Hello>(&message)) {
+      transport_ = &transport;  // Before the worker's thread asks for it.
+      worker_ = from;
       goes_ahead_ = hello->ahead > 0;
       transport_->authorise(worker_, 1);
       transport_->send(worker_,
@@ -98,7 +100,7 @@ class PhaseWork : public testing::Test {
                                          .with_replacement = false,
                                          .inner_optimizer = "sgd"},
                        nullptr);
-      release({.epoch = 0, .begin = 0, .end = 2}, 1, 10.0F, {protocol::Ranges{kSecond}});
+      release({.epoch = 0, .begin = 0, .end = 2}, 1, 10.0F, {protocol::Ranges{kTold}});
     } else if (const auto* push = std::get_if<protocol::Push>(&message)) {
       pushed_.push_back(push->examples);
       if (pushed_.size() == 1 && !goes_ahead_) {
