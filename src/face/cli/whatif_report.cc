@@ -14,7 +14,6 @@
 
 namespace outpace::cli {
 
-using throughput::Answer;
 using throughput::LostTo;
 using throughput::WhatIf;
 
@@ -27,7 +26,7 @@ constexpr std::size_t kBarWidth = 30;
 // Leaves out a question that makes no sense for this run, such as a cutoff above the workers that
 // are left.
 template <typename Ask>
-void ask_if_possible(Ask ask, std::vector<Answer>& answers) {
+void ask_if_possible(Ask ask, std::vector<throughput::Answer>& answers) {
   try {
     answers.push_back(ask());
   } catch (const Error&) {
@@ -38,7 +37,7 @@ void ask_if_possible(Ask ask, std::vector<Answer>& answers) {
 void ask_default(const WhatIf& whatif,
                  const policy::RecordedRun& run,
                  const std::vector<LostTo>& lost,
-                 std::vector<Answer>& answers) {
+                 std::vector<throughput::Answer>& answers) {
   const auto workers = static_cast<std::uint32_t>(run.workers.size());
   std::uint32_t stragglers = 0;
   for (const LostTo& one : lost) {
@@ -63,8 +62,8 @@ void ask_default(const WhatIf& whatif,
 }
 
 // What the job asks; empty if it asks nothing.
-std::vector<Answer> ask_job(const WhatIf& whatif, const job::WhatifJob& job) {
-  std::vector<Answer> asked;
+std::vector<throughput::Answer> ask_job(const WhatIf& whatif, const job::WhatifJob& job) {
+  std::vector<throughput::Answer> asked;
   for (const std::uint32_t worker : job.without) {
     asked.push_back(whatif.without(worker));
   }
@@ -81,10 +80,10 @@ nlohmann::ordered_json or_null(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-std::vector<plot::Bar> bars_of(const std::vector<Answer>& answers) {
+std::vector<plot::Bar> bars_of(const std::vector<throughput::Answer>& answers) {
   std::vector<plot::Bar> bars;
   bars.reserve(answers.size());
-  for (const Answer& answer : answers) {
+  for (const throughput::Answer& answer : answers) {
     plot::Bar bar{.name = answer.question,
                   .value = answer.ratio,
                   .words = fmt::format("{:.2f} x", answer.ratio)};
@@ -115,7 +114,7 @@ std::string lost_in_words(const std::vector<LostTo>& lost) {
 
 // The run is named as `name`.
 std::string headline(const std::string& name, const WhatIfReport& report) {
-  const Answer& was = report.answers.front();
+  const throughput::Answer& was = report.answers.front();
   return fmt::format(
       "{}: {} on {} worker{}", name, was.policy, was.workers, was.workers == 1 ? "" : "s");
 }
@@ -136,7 +135,7 @@ WhatIfReport report_whatif(policy::FoundRun found, const job::WhatifJob& job) {
                     index(worker)));
   }
   // First, so that a wrong question is refused at once.
-  const std::vector<Answer> asked = ask_job(whatif, job);
+  const std::vector<throughput::Answer> asked = ask_job(whatif, job);
   report.lost = whatif.lost_to_workers();
   report.answers.push_back(whatif.at_the_median());
   if (asked.empty()) {
@@ -148,7 +147,7 @@ WhatIfReport report_whatif(policy::FoundRun found, const job::WhatifJob& job) {
 
 std::string report_json(const WhatIfReport& report) {
   nlohmann::ordered_json questions = nlohmann::ordered_json::array();
-  for (const Answer& answer : report.answers) {
+  for (const throughput::Answer& answer : report.answers) {
     questions.push_back({{"question", answer.question},
                          {"policy", answer.policy},
                          {"workers", answer.workers},
