@@ -244,7 +244,8 @@ def picture(rows, highest):
         legend, height = legend_of(group, behind, top + TOP + HEIGHT + FOOT + 18)
         shapes += over_examples.document() + over_bytes.document() + legend
         top += TOP + HEIGHT + FOOT + 8 + height + 22
-    seeds = max(len(row.runs) for row in rows)
+    counts = [len(row.runs) for row in rows]
+    seeds = " to ".join(str(one) for one in sorted({min(counts), max(counts)}))
     shapes.append(text(MARGIN + LEFT, top, f"Median of {seeds} seeds; shaded: from the least to the greatest. "
                        f"Losses above {highest:g} are not shown.", size=11, colour="#777777"))
     width, height = 2 * (MARGIN + LEFT + WIDTH + RIGHT), top + MARGIN

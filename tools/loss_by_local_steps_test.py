@@ -66,6 +66,7 @@ class Runs(unittest.TestCase):
     def test_the_picture_has_two_panels_for_each_policy(self):
         for steps in (None, 50):
             leave(self.folder, "sync", steps, 1, [3.0, 2.0])
+        leave(self.folder, "sync", 50, 2, [3.0, 2.0])
         for outer in ("sgd:lr=1", "nesterov:mu=0.5"):
             leave(self.folder, "async", 50, 1, [3.0, 2.5], outer)
         picture = pathlib.Path(self.folder) / "loss.svg"
@@ -75,6 +76,7 @@ class Runs(unittest.TestCase):
         for legend in ("a push each mini-batch", "H = 50", "sgd:lr=1", "nesterov:mu=0.5", "sync, H = 50"):
             self.assertEqual(words.count(legend), 1, legend)
         self.assertIn("async, H = 50", words)
+        self.assertTrue(words[-1].startswith("Median of 1 to 2 seeds; "), words[-1])
 
 
 class Axes(unittest.TestCase):
