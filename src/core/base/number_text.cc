@@ -1,11 +1,30 @@
 #include "base/number_text.h"
 
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 
-#include <fmt/format.h>
-
 namespace outpace::shown {
+namespace {
+
+// By the format's rules in every locale.
+std::string written(double value, std::chars_format format, int precision) {
+  std::array<char, 400> text{};
+  const auto end = std::to_chars(text.begin(), text.end(), value, format, precision).ptr;
+  return {text.begin(), end};
+}
+std::string digits(double value, int precision) {
+  return written(value, std::chars_format::general, precision);
+}
+std::string fixed(double value, int places) {
+  return written(value, std::chars_format::fixed, places);
+}
+std::string two_places(long long value) {
+  return (value < 10 ? "0" : "") + std::to_string(value);
+}
+
+}  // namespace
 
 std::string grouped(std::uint64_t value) {
   std::string text = std::to_string(value);
@@ -22,14 +41,14 @@ std::string grouped(double value) {
 }
 
 std::string rate(double value) {
-  return value >= 0.0 && value < 99.95 ? fmt::format("{:.3g}", value)
+  return value >= 0.0 && value < 99.95 ? digits(value, 3)
          : value < 1e15                ? grouped(value)
-         : std::isfinite(value)        ? fmt::format("{:.3g}", value)
+         : std::isfinite(value)        ? digits(value, 3)
                                        : "-";
 }
 
 std::string plain_rate(double value) {
-  return value >= 99.95 && value < 1e15 ? fmt::format("{:.0f}", value) : rate(value);
+  return value >= 99.95 && value < 1e15 ? fixed(value, 0) : rate(value);
 }
 
 std::string brief(double value) {
@@ -38,13 +57,13 @@ std::string brief(double value) {
   }
   const double size = std::abs(value);
   if (size >= 999.5 && value > 0) {
-    return size < 1e9 ? grouped(value) : fmt::format("{:.3g}", value);
+    return size < 1e9 ? grouped(value) : digits(value, 3);
   }
-  return size < 9.9995 ? fmt::format("{:.3f}", value) : fmt::format("{:.1f}", value);
+  return size < 9.9995 ? fixed(value, 3) : fixed(value, 1);
 }
 
 std::string percent(double share) {
-  return std::isfinite(share) ? fmt::format("{:.1f}%", 100.0 * share) : "-";
+  return std::isfinite(share) ? fixed(100.0 * share, 1) + "%" : "-";
 }
 
 std::string elapsed(double seconds) {
@@ -52,13 +71,13 @@ std::string elapsed(double seconds) {
     return "-";
   }
   if (seconds < 99.95) {
-    return fmt::format("{:.1f}s", seconds);
+    return fixed(seconds, 1) + "s";
   }
   const long long whole = std::llround(seconds);
   if (whole < 3600) {
-    return fmt::format("{}m{:02}s", whole / 60, whole % 60);
+    return std::to_string(whole / 60) + "m" + two_places(whole % 60) + "s";
   }
-  return fmt::format("{}h{:02}m", whole / 3600, whole % 3600 / 60);
+  return std::to_string(whole / 3600) + "h" + two_places(whole % 3600 / 60) + "m";
 }
 
 }  // namespace outpace::shown
