@@ -5,7 +5,7 @@ import signal
 import sys
 
 sys.dont_write_bytecode = True
-from jobs import main  # noqa: E402
+from jobs import main, read_json_lines  # noqa: E402
 from python_jobs import PACKAGE, PYTHON, SCRIPTS, PythonTest  # noqa: E402
 
 SCRIPT = SCRIPTS / "local.py"
@@ -89,6 +89,42 @@ class Steps(LocalJob):
         self.assertGreater(found["workers_detail"][2]["partial"], 0)
         replay = self.start("replay", self.run)
         self.assertEqual(replay.wait(), 0, replay.err)
+
+    def test_what_the_cut_off_hand_in_is_the_same_steps_made_alone(self):
+        self.job("--pause", 0.002, "--epochs", 3, workers=3, policy="backup:cutoff=2",
+                 options=("--local-steps", 6, "--slow", "worker=2,factor=4",
+                          "--outer-optimizer", "sgd:lr=1"))
+        self.assertGreater(self.summary()["workers_detail"][2]["partial"], 0)
+        parts = self.folder / "parts.json"
+        parts.write_text(json.dumps(self.parts_of_updates()))
+        twin = self.python(SCRIPT, "--averaging-twin", parts, "--weights",
+                           self.run / "weights.safetensors")
+        self.finish(twin)
+        off = self.lines(twin)[-1]["off"]
+        print(f"parts: relative L2 distance {off:.2g}", file=sys.stderr)
+        self.assertLess(off, 1e-6)
+
+    def parts_of_updates(self):
+        """For each update its parts, each the mini-batches that its worker printed."""
+        printed = {}
+        for worker in range(3):
+            for line in self.printed(f"worker-{worker}"):
+                if "batch" in line:
+                    printed.setdefault((worker, line["version"]), []).append(line["batch"])
+        arrived, parts, updates = {}, [], []
+        for line in read_json_lines(self.run / "decisions.jsonl"):
+            event = line.get("event", {})
+            if event.get("type") == "gradient_arrived":
+                part = printed[event["worker"], event["computed_on"]]
+                self.assertEqual(sum(map(len, part)), event["examples"])
+                arrived[event["release"]] = part
+            for action in line.get("actions", []):
+                if action["type"] == "accept":
+                    parts.append(arrived[action["release"]])
+                elif action["type"] == "commit":
+                    updates.append(parts)
+                    parts = []
+        return updates
 
     def test_who_leaves_hands_in_what_it_has_done(self):
         self.job("--leave-after", 3, workers=1, options=("--local-steps", 8))

@@ -12,6 +12,7 @@ import time
 
 import torch
 import torch.nn.functional as F
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from torch.utils.data import DataLoader, IterableDataset
 
 import outpace.torch as op
@@ -100,6 +101,29 @@ def twin(args):
     print(json.dumps({"off": float(off / torch.cat([one.flatten() for one in run.values()]).norm())}))
 
 
+def averaging_twin(args):
+    """PyTorch alone, on each update's parts; the next begins at their mean, by examples."""
+    from outpace.torch import _safetensors
+    net, _ = make(args)
+    weights = parameters_to_vector(net.parameters()).detach()
+    data = Points()
+    for parts in json.load(open(args.averaging_twin)):
+        total = torch.zeros(weights.shape, dtype=torch.float64)
+        for part in parts:
+            vector_to_parameters(weights.clone(), net.parameters())
+            optimizer = OPTIMIZERS[args.optimizer](net.parameters())
+            for indices in part:
+                optimizer.zero_grad()
+                loss_of(net, data.points[indices], data.classes[indices], args).backward()
+                optimizer.step()
+            total += sum(map(len, part)) * parameters_to_vector(net.parameters()).detach().double()
+        weights = (total / sum(len(indices) for part in parts for indices in part)).float()
+    vector_to_parameters(weights, net.parameters())
+    run = _safetensors.read(args.weights)
+    there = torch.cat([run[name].flatten() for name, _ in net.named_parameters()])
+    print(json.dumps({"off": float((weights - there).norm() / there.norm())}))
+
+
 def misuse(args, net, optimizer, loss):
     """What a script may get wrong, in the middle of its loop."""
     if args.misuse == "twice":
@@ -181,13 +205,14 @@ def main():
     options.add_argument("--misuse", default="")
     options.add_argument("--die-at", type=int, default=0, help="step of rank 1's first process")
     options.add_argument("--twin", help="mini-batches, as JSON")
+    options.add_argument("--averaging-twin", help="mini-batches of each part of each update, as JSON")
     options.add_argument("--weights", help="a run's")
     for flag in ("bf16", "lora", "normalised", "own-data", "told", "other-base"):
         options.add_argument(f"--{flag}", action="store_true")
     args = options.parse_args()
     if args.other_base:
         args.other_base = os.environ.get("OUTPACE_WORKER") == "1"
-    twin(args) if args.twin else train(args)
+    (twin if args.twin else averaging_twin if args.averaging_twin else train)(args)
 
 
 if __name__ == "__main__":
