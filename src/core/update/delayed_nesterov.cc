@@ -16,13 +16,11 @@ DelayedNesterov::DelayedNesterov(double mu, std::size_t size)
   CHECK(mu >= 0.0 && mu < 1.0);
 }
 
-template <typename Weight>
-void DelayedNesterov::move(const Step& step,
+void DelayedNesterov::step(const Step& step,
                            std::span<const float> mean,
-                           Weight weight,
-                           std::span<float> moved) {
+                           std::span<float> weights) {
   const std::size_t size = velocity_.size();
-  CHECK(mean.size() == size && moved.size() == size);
+  CHECK(mean.size() == size && weights.size() == size);
   const auto rate = static_cast<float>(step.rate);
   const auto decay = static_cast<float>(step.weight_decay * step.mean_weight);
   const float mu = mu_;
@@ -31,34 +29,18 @@ void DelayedNesterov::move(const Step& step,
   if (round_ < kWholeRound) {
     since_.resize(size);
     for (std::size_t i = 0; i < size; ++i) {
-      const float gradient = mean[i] + decay * weight(i);
+      const float gradient = mean[i] + decay * weights[i];
       since_[i] = alone ? gradient : since_[i] + gradient;
-      moved[i] = weight(i) - rate * gradient;
+      weights[i] -= rate * gradient;
     }
     return;
   }
   round_ = 0.0;
   for (std::size_t i = 0; i < size; ++i) {
-    const float gradient = mean[i] + decay * weight(i);
+    const float gradient = mean[i] + decay * weights[i];
     velocity_[i] = mu * velocity_[i] + (alone ? gradient : since_[i] + gradient);
-    moved[i] = weight(i) - rate * (gradient + mu * velocity_[i]);
+    weights[i] -= rate * (gradient + mu * velocity_[i]);
   }
-}
-
-void DelayedNesterov::step(const Step& step,
-                           std::span<const float> mean,
-                           std::span<float> weights) {
-  move(
-      step, mean, [weights](std::size_t i) { return weights[i]; }, weights);
-}
-
-void DelayedNesterov::step_into(const Step& step,
-                                std::span<const float> mean,
-                                std::span<const float> weights,
-                                std::span<float> moved) {
-  CHECK(weights.size() == moved.size());
-  move(
-      step, mean, [weights](std::size_t i) { return weights[i]; }, moved);
 }
 
 void DelayedNesterov::keep(Archive& archive) {

@@ -31,10 +31,6 @@ class DelayedNesterov final : public Optimizer {
   DelayedNesterov(double mu, std::size_t size);
 
   void step(const Step& step, std::span<const float> mean, std::span<float> weights) override;
-  void step_into(const Step& step,
-                 std::span<const float> mean,
-                 std::span<const float> weights,
-                 std::span<float> moved) override;
   [[nodiscard]] bool scale_invariant() const override { return false; }
   void keep(Archive& archive) override;
   [[nodiscard]] std::vector<StatePart> state_parts() override {
@@ -42,10 +38,6 @@ class DelayedNesterov final : public Optimizer {
   }
 
  private:
-  // `weight(i)`: as Momentum's.
-  template <typename Weight>
-  void move(const Step& step, std::span<const float> mean, Weight weight, std::span<float> moved);
-
   const float mu_;
   std::vector<float> velocity_;
   std::vector<float> since_;  // D; empty until an update is less than a round.
