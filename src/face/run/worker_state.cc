@@ -1,6 +1,7 @@
 #include "run/worker_state.h"
 
-#include <exception>
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "base/error.h"
@@ -11,7 +12,17 @@ namespace outpace::run {
 namespace {
 
 constexpr int kShare = 20;  // To write takes a twentieth of the time, at most.
-constexpr std::size_t kOne = 1;
+
+// Whether all that is there can be read and is of this job.
+bool is_of(const std::filesystem::path& folder, std::uint64_t job) {
+  try {
+    return std::ranges::all_of(checkpoint::list(folder), [job](const std::filesystem::path& one) {
+      return checkpoint::read_head(one).job == job;
+    });
+  } catch (const Error&) {
+    return false;
+  }
+}
 
 }  // namespace
 
@@ -28,18 +39,7 @@ void WorkerState::keep(const protocol::Welcome& welcome,
     return;
   }
   try {
-    std::error_code ignored;  // What cannot be made cannot be written to.
-    std::filesystem::create_directories(folder_, ignored);
-    checkpoint::StateWriter writer;
-    phase.keep(writer);
-    checkpoint::write(folder_,
-                      {.head = {.job = welcome.job,
-                                .generation = welcome.generation,
-                                .version = version,
-                                .policy = phase.optimizer(),
-                                .program = "outpace " OUTPACE_VERSION},
-                       .state = writer.take()});
-    checkpoint::remove_old(folder_, kOne);
+    write(welcome, version, phase);
     failed_ = false;
   } catch (const Error& error) {
     if (!std::exchange(failed_, true)) {
@@ -48,6 +48,29 @@ void WorkerState::keep(const protocol::Welcome& welcome,
   }
   const Clock::time_point now = Clock::now();
   due_ = now + kShare * (now - begun);
+}
+
+void WorkerState::write(const protocol::Welcome& welcome,
+                        Version version,
+                        update::LocalPhase& phase) {
+  std::error_code ignored;  // What cannot be made cannot be written to.
+  std::filesystem::create_directories(folder_, ignored);
+  if (job_ != welcome.job) {  // Another job's may be at a later version, and would count as newer.
+    if (!is_of(folder_, welcome.job)) {
+      checkpoint::remove_old(folder_, 0);
+    }
+    job_ = welcome.job;
+  }
+  checkpoint::StateWriter writer;
+  phase.keep(writer);
+  checkpoint::write(folder_,
+                    {.head = {.job = welcome.job,
+                              .generation = welcome.generation,
+                              .version = version,
+                              .policy = phase.optimizer(),
+                              .program = "outpace " OUTPACE_VERSION},
+                     .state = writer.take()});
+  checkpoint::remove_old(folder_, 1);
 }
 
 std::optional<Version> WorkerState::take_up(const protocol::Welcome& welcome,

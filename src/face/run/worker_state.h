@@ -25,7 +25,8 @@ class WorkerState {
               std::uint32_t worker,
               std::function<void(const std::string&)> say);
 
-  // After a push at this version, unless the last time was a short while ago.
+  // After a push at this version, unless the last time was a short while ago. What the folder has
+  // of another job goes.
   void keep(const protocol::Welcome& welcome, Version version, update::LocalPhase& phase);
   // The version that the state was kept at; nothing if none of this job was. Throws
   // Error(kUnreadable) if it is damaged, or of another optimizer or network.
@@ -35,8 +36,11 @@ class WorkerState {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void write(const protocol::Welcome& welcome, Version version, update::LocalPhase& phase);
+
   std::filesystem::path folder_;
   std::function<void(const std::string&)> say_;
+  std::optional<std::uint64_t> job_;  // Whose the folder is, once that was looked at.
   Clock::time_point due_{};
   bool failed_ = false;
 };

@@ -71,6 +71,17 @@ TEST_F(WorkerStateTest, AnotherJobsIsNotTakenUp) {
   EXPECT_EQ(state().take_up({.job = kJob + 1, .generation = 1}, one), std::nullopt);
 }
 
+TEST_F(WorkerStateTest, ANewJobTakesTheFolderOver) {
+  update::LocalPhase one = phase();
+  (void)step(one);
+  state().keep(welcome_, Version{500}, one);
+  const protocol::Welcome other{.job = kJob + 1, .generation = 1};
+  state().keep(other, Version{5}, one);
+  update::LocalPhase second = phase();
+  EXPECT_EQ(state().take_up(other, second), Version{5});
+  EXPECT_EQ(step(second), step(one));
+}
+
 TEST_F(WorkerStateTest, ItIsNotWrittenAgainAtOnce) {
   update::LocalPhase one = phase();
   (void)step(one);
