@@ -85,6 +85,21 @@ class Trained(ProgramTest):
 class Kept(ProgramTest):
     """`outpace train --keep-worker-state`, with libtorch."""
 
+    def test_without_local_steps_a_worker_says_that_there_is_nothing_to_keep(self):
+        token = self.folder / "token"
+        address = f"unix:{self.folder}/s"
+        server = self.start("server", "--workers", 1, "--updates", 3, "--optimizer", "momentum",
+                            "--listen", address, "--token-file", token, "--out", self.folder / "run")
+        server.until_said("listening on")
+        state = self.folder / "state"
+        worker = self.start("worker", "--worker", 0, "--server", address, "--token-file", token,
+                            "--keep-state", state)
+        self.assertEqual(worker.wait(), 0, worker.err)
+        self.assertIn("outpace: this job has no local steps: --steps-ahead and --keep-state do nothing\n",
+                      worker.err)
+        self.assertFalse(state.exists())
+        self.assertEqual(server.wait(), 0, server.err)
+
     def test_a_worker_that_is_started_again_goes_on_with_its_optimizer(self):
         run = self.folder / "run"
         process = self.start("train", "--workers", 2, "--policy", "async", "--epochs", 1000,

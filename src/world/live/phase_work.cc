@@ -1,5 +1,3 @@
-// Tested by test/program/local_steps_test.py.
-
 #include "live/phase_work.h"
 
 #include <algorithm>

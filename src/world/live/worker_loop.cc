@@ -3,6 +3,7 @@
 #include "live/worker_loop.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 #include <span>
 
@@ -187,8 +188,14 @@ void run_worker(const WorkerOptions& options,
                           .script = source.script(),
                           .ahead = options.local.steps_ahead ? 1U : 0U,
                           .steps_locally = true});
+  const LocalWork& local = options.local;
+  if (session.session().welcomed() && session.session().welcome().inner_optimizer.empty() &&
+      (local.steps_ahead || local.keep)) {
+    std::fputs("outpace: this job has no local steps: --steps-ahead and --keep-state do nothing\n",
+               stderr);
+  }
   Computing computing(session, source, pace, attacker, observer);
-  Work work(computing, options.local);
+  Work work(computing, local);
   while (auto task = session.next()) {
     if (observer != nullptr) {
       observer->released(session.session().welcome(), task->work);
