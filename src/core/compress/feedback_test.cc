@@ -1,0 +1,133 @@
+#include "compress/feedback.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+#include "base/kept_test.h"
+#include "base/refusal_test.h"
+#include "compress/pack.h"
+
+namespace outpace::compress {
+namespace {
+
+using Floats = std::vector<float>;
+
+Floats sent(Feedback& feedback, const Floats& numbers, std::size_t begin = 0) {
+  std::vector<std::byte> packed(packed_bytes(feedback.format(), numbers.size()));
+  feedback.pack(begin, numbers, packed);
+  Floats unpacked(numbers.size());
+  unpack(feedback.format(), packed, unpacked);
+  return unpacked;
+}
+Floats left(const Feedback& feedback) {
+  return {feedback.left().begin(), feedback.left().end()};
+}
+
+// The scale of a block whose largest is 7 is 1, so that int4 sends whole numbers.
+TEST(Feedback, WhatAnAcceptedPushLeavesCountsWithTheNext) {
+  Feedback feedback(Compression::parse("int4"), 3);
+  EXPECT_EQ(sent(feedback, {7, 0.25, -1.5}), (Floats{7, 0, -2}));
+  EXPECT_EQ(left(feedback), (Floats{0, 0, 0}));  // No verdict yet.
+  feedback.accepted();
+  EXPECT_EQ(left(feedback), (Floats{0, 0.25, 0.5}));
+  EXPECT_EQ(sent(feedback, {7, 0.375, 1}), (Floats{7, 1, 2}));
+  feedback.accepted();
+  EXPECT_EQ(left(feedback), (Floats{0, -0.375, -0.5}));
+}
+
+TEST(Feedback, WhatAPushThatIsGivenUpLeavesIsForgotten) {
+  Feedback feedback(Compression::parse("int4"), 2);
+  sent(feedback, {7, 0.25});
+  feedback.accepted();
+  sent(feedback, {7, 0.5});
+  feedback.given_up();
+  feedback.accepted();  // There is none to accept.
+  EXPECT_EQ(left(feedback), (Floats{0, 0.25}));
+}
+
+TEST(Feedback, OnlyItsShareCounts) {
+  Feedback feedback(Compression::parse("int4:feedback=0.5"), 2);
+  sent(feedback, {7, 0.25});
+  feedback.accepted();
+  sent(feedback, {7, 0.25});
+  feedback.accepted();
+  EXPECT_EQ(left(feedback), (Floats{0, 0.375}));
+}
+
+TEST(Feedback, NothingIsKeptWithoutFeedback) {
+  for (const char* spec : {"int4:feedback=0", "none"}) {
+    Feedback feedback(Compression::parse(spec), 2);
+    sent(feedback, {7, 0.25});
+    feedback.accepted();
+    EXPECT_TRUE(feedback.left().empty()) << spec;
+    EXPECT_EQ(sent(feedback, {7, 3}), (Floats{7, 3}));
+  }
+}
+
+TEST(Feedback, PartsAreSettledTogetherAndTheRestStays) {
+  Feedback feedback(Compression::parse("int4"), 6);
+  sent(feedback, {7, 0.25}, 4);
+  sent(feedback, {7, 0.125}, 2);
+  feedback.accepted();
+  EXPECT_EQ(left(feedback), (Floats{0, 0, 0, 0.125, 0, 0.25}));
+  sent(feedback, {7, 0.25}, 0);
+  sent(feedback, {7, 0.125}, 4);
+  feedback.accepted();
+  EXPECT_EQ(left(feedback), (Floats{0, 0.25, 0, 0.125, 0, 0.375}));
+}
+
+TEST(Feedback, WhatWasLeftOfAnExceptionStays) {
+  Feedback feedback(Compression::parse("int4"), 4);
+  sent(feedback, {7, 0.25, 0.125, 0.375});
+  feedback.accepted();
+  sent(feedback, {7, 0.125, 0.125, 0.0625});
+  const std::vector<Feedback::Range> except = {{.begin = 1, .end = 2}, {.begin = 3, .end = 4}};
+  feedback.accepted(except);
+  EXPECT_EQ(left(feedback), (Floats{0, 0.25, 0.25, 0.375}));
+}
+
+TEST(Feedback, NumbersThatAreNotFiniteLeaveTheBlockAsItWas) {
+  Feedback feedback(Compression::parse("int4"), 66);
+  Floats numbers(66, 0.25F);
+  numbers[0] = numbers[64] = 7;
+  sent(feedback, numbers);
+  feedback.accepted();
+  const Floats before = left(feedback);
+  numbers[3] = INFINITY;
+  const Floats unpacked = sent(feedback, numbers);
+  EXPECT_TRUE(std::isnan(unpacked[63]));
+  EXPECT_EQ(unpacked[64], 7);
+  feedback.accepted();
+  EXPECT_EQ(left(feedback)[1], 0.25F);
+  EXPECT_EQ(left(feedback)[3], 0.25F);
+  EXPECT_EQ(left(feedback)[65], -0.5F + 1.0F);  // The other block goes on: 0.5 is sent as 0.
+}
+
+TEST(Feedback, ItsStateIsKeptWithoutThePushThatHasNoVerdict) {
+  Feedback feedback(Compression::parse("int4"), 2);
+  sent(feedback, {7, 0.25});
+  feedback.accepted();
+  sent(feedback, {7, 0.5});
+  Feedback read(Compression::parse("int4"), 2);
+  copy_kept(feedback, read);
+  EXPECT_EQ(left(read), (Floats{0, 0.25}));
+  Feedback larger(Compression::parse("int4"), 3);
+  try {
+    copy_kept(feedback, larger);
+    FAIL() << "another size was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUnreadable);
+    EXPECT_STREQ(error.what(), "state 'left' has 2 numbers; this network's has 3");
+  }
+}
+
+TEST(FeedbackDeathTest, PartsThatOverlapAreABug) {
+  Feedback feedback(Compression::parse("int4"), 4);
+  sent(feedback, {7, 1}, 2);
+  EXPECT_DEATH(sent(feedback, {7, 1}, 1), "part.end <= other.begin");
+}
+
+}  // namespace
+}  // namespace outpace::compress
