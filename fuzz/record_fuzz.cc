@@ -99,7 +99,7 @@ Heard hear(std::string_view bytes, const Steps& steps, const Reception& receptio
   Heard heard;
   std::string sent;
   wire::RecordStream stream(
-      std::make_unique<FedStream>(bytes, steps, reception.sealed, sent), kNoLimit, {});
+      std::make_unique<FedStream>(bytes, steps, reception.sealed, sent), {.unread_max = kNoLimit});
   stream.authorise(reception.authorised);
   try {
     while (heard.end.empty()) {
@@ -132,7 +132,8 @@ Heard hear(std::string_view bytes, const Steps& steps, const Reception& receptio
 // The bytes in which these messages are sent.
 std::string send_all(const Heard& heard, const Steps& steps, bool sealed) {
   std::string sent;
-  wire::RecordStream stream(std::make_unique<FedStream>("", steps, sealed, sent), kNoLimit, {});
+  wire::RecordStream stream(std::make_unique<FedStream>("", steps, sealed, sent),
+                            {.unread_max = kNoLimit});
   for (const wire::Received& received : heard.messages) {
     stream.send(received.message,
                 received.payload.empty()

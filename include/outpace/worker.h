@@ -73,6 +73,9 @@ struct WorkerOptions {
   // The least size of what outpace/torch.h sends at a time while it computes the rest. 0: a
   // gradient leaves whole, and weights come whole.
   std::uint64_t slice_bytes = std::uint64_t{256} << 10U;
+  // How gradients travel, as --compress of `outpace worker` takes it, such as "int8"; "none": as
+  // they are. Empty: as the script says (ScriptSettings), or else the server.
+  std::string compress;
 };
 
 // One tensor of the network. The list of all tensors defines the layout of the flat buffers of
@@ -164,6 +167,8 @@ struct ScriptSettings {
   // was given less those that it has, in place of a gradient. 0: it pushes each mini-batch.
   // `groups` may then have kByServer, kAverage and kNewest alone.
   std::uint32_t local_steps = 0;
+  // How gradients travel, unless WorkerOptions say it. Empty: as the server says.
+  std::string compress;
 };
 
 // A local step's mini-batch: the next examples of the lease.
@@ -224,7 +229,7 @@ class Worker {
  public:
   // Reads WorkerOptions from OUTPACE_SERVER, OUTPACE_TOKEN_FILE, OUTPACE_WORKER and, if set,
   // OUTPACE_REJOIN_FOR, OUTPACE_KEEP_ALIVE (such as 90s or 10m), OUTPACE_TLS_CERT, OUTPACE_TLS_KEY,
-  // OUTPACE_TLS_CA, OUTPACE_INSECURE_NO_TLS (true or false) and OUTPACE_SLICE (bytes). Without the
+  // OUTPACE_TLS_CA, OUTPACE_INSECURE_NO_TLS (true or false), OUTPACE_SLICE (bytes) and OUTPACE_COMPRESS. Without the
   // three files for TLS, ca.pem, worker.pem and worker.key beside the token file count, if they are
   // there. Under torchrun, srun, mpirun and other launchers OUTPACE_SERVER and OUTPACE_WORKER may
   // be left out: the launcher's variables say both. `outpace run --slow` and `--delays` slow the

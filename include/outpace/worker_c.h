@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 // Grows by one with every change that a program built against an older header would misread.
-#define OUTPACE_C_VERSION 8
+#define OUTPACE_C_VERSION 9
 OUTPACE_API int outpace_c_version(void);
 
 // Exit codes of Outpace's own programs.
@@ -146,6 +146,7 @@ typedef struct outpace_job {
   // With a server that has --local-steps, as ScriptSettings::local_steps; 0: each mini-batch is
   // pushed.
   uint32_t local_steps;
+  const char* compress;  // As ScriptSettings::compress; null: as the server says.
 } outpace_job;
 
 // All memory is the worker's. `weights` may be read until the mini-batch is pushed or abandoned,

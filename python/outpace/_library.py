@@ -7,7 +7,7 @@ from typing import Any, List, Mapping, Sequence
 
 from outpace._error import OutpaceError
 
-C_VERSION = 8
+C_VERSION = 9
 TEXT_BYTES = 2048
 OK, WAITS, LOST = 0, -1, -2
 WANTS_PART = 2
@@ -60,7 +60,7 @@ class Job(ctypes.Structure):
                 ("context", ctypes.c_void_p), ("groups", ctypes.POINTER(Group)),
                 ("group_count", ctypes.c_size_t), ("epochs", ctypes.c_uint64),
                 ("ahead", ctypes.c_uint32), ("constants", Constants), ("state", State),
-                ("local_steps", ctypes.c_uint32)]
+                ("local_steps", ctypes.c_uint32), ("compress", ctypes.c_char_p)]
 
 
 class Minibatch(ctypes.Structure):

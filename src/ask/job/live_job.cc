@@ -8,13 +8,20 @@ namespace outpace::job {
 namespace {
 
 // What only a server does, or needs to be told.
-constexpr std::array kOfServer{
-    "balance",          "balance-most", "runtime-model", "staleness",       "filter",
-    "reduce",           "listen",       "trace",         "restart-workers", "checkpoint-every",
-    "checkpoint-keep",  "resume",       "token-file",    "rejoin-for",      "tls-cert",
-    "tls-key",          "tls-ca",       "launcher",      "attack",          "slice",
-    "alarm-staleness",  "max-workers",  "local-steps",   "outer-optimizer", "steps-ahead",
-    "keep-worker-state"};
+constexpr std::array kOfServer{"balance",         "balance-most",
+                               "runtime-model",   "staleness",
+                               "filter",          "reduce",
+                               "listen",          "trace",
+                               "restart-workers", "checkpoint-every",
+                               "checkpoint-keep", "resume",
+                               "token-file",      "rejoin-for",
+                               "tls-cert",        "tls-key",
+                               "tls-ca",          "launcher",
+                               "attack",          "slice",
+                               "alarm-staleness", "max-workers",
+                               "local-steps",     "outer-optimizer",
+                               "steps-ahead",     "keep-worker-state",
+                               "compress",        "compress-weights"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);
@@ -393,6 +400,11 @@ void declare(OptionList& options, WorkerJob& job) {
   options.add("workers", job.workers, "Number of workers in the job: the columns of --delays")
       .default_words("as the launcher says");
   declare_steps_ahead(options, job.steps_ahead);
+  options
+      .add("compress",
+           job.compress,
+           "How this worker writes what it pushes in fewer bytes, such as int4; none: as it is")
+      .default_words("as the server says");
   options
       .add(
           "keep-state",

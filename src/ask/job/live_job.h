@@ -156,8 +156,9 @@ struct WorkerJob {
   std::optional<std::uint32_t> worker;  // Nothing: as the launcher says; the next one as well.
   std::optional<std::uint32_t> workers;
   std::uint64_t seed = 1;
-  bool steps_ahead = false;  // If the job has local steps; the next one as well.
-  std::string keep_state;    // A folder; empty: the state is not kept.
+  std::optional<Spec> compress;  // Nothing: as the server says.
+  bool steps_ahead = false;      // If the job has local steps; the next one as well.
+  std::string keep_state;        // A folder; empty: the state is not kept.
   Reaching reaching;
   std::string launcher = launch::kAnyLauncher;
 };

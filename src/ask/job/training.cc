@@ -85,6 +85,18 @@ void declare_step(OptionList& options, Training& training) {
               "or krum:f=2 for updates of several gradients");
 }
 
+void declare_compression(OptionList& options, Training& training) {
+  options.add("compress",
+              training.compress,
+              "How workers write what they push in fewer bytes: none, bf16, fp16, int8, int4 or "
+              "topk:share=0.01,bits=8; what that leaves behind counts with the next push, but for "
+              "feedback=0");
+  options.add("compress-weights",
+              training.compress_weights,
+              "How the server writes the weights that workers pull: none, bf16, int8 (what has "
+              "changed since a worker's last) or delta (the bf16 numbers that have changed)");
+}
+
 void declare_local_steps(OptionList& options, Training& training) {
   options
       .add("local-steps",
@@ -268,6 +280,7 @@ void declare(OptionList& options, Training& training) {
       .default_words("--workers");
   declare_policy(options, training);
   declare_step(options, training);
+  declare_compression(options, training);
   declare_local_steps(options, training);
   declare_data(options, training);
   declare_end(options, training);
@@ -452,6 +465,8 @@ Resolved resolve(const Training& training,
       .weight_decay = training.weight_decay,
       .clip_norm = training.clip_norm,
       .filter = update::FilterRule::parse(training.filter)};
+  resolved.compress = compress::Compression::parse(training.compress.text);
+  resolved.compress_weights = compress::parse_weights(training.compress_weights.text);
   if (training.local_steps) {
     move_steps_to_workers(training, resolved);
   }

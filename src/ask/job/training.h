@@ -15,6 +15,8 @@
 
 #include "base/spec.h"
 #include "base/time.h"
+#include "compress/format.h"
+#include "compress/reference.h"
 #include "job/option_list.h"
 #include "job/quantities.h"
 #include "policy/balance.h"
@@ -64,6 +66,8 @@ struct Training {
   update::RateScale rate_scale = update::RateScale::kNone;
   double weight_decay = 0.0;
   double clip_norm = 0.0;
+  Spec compress = Spec::parse("none");          // What workers push,
+  Spec compress_weights = Spec::parse("none");  // and what they pull.
   Spec filter = Spec::parse("none");
   std::uint32_t batch = 32;                  // Examples.
   std::optional<std::uint32_t> local_steps;  // Mini-batches; nothing: a push for each.
@@ -135,6 +139,8 @@ struct Resolved {
   policy::PolicyInputs policy_inputs;
   server::CoordinatorOptions coordinator;  // But for job and examples.
   server::ShardOptions shard;
+  compress::Compression compress;
+  compress::WeightsKind compress_weights = compress::WeightsKind::kNone;
   server::Evaluations::Options target;
 };
 struct ResolveOptions {

@@ -57,7 +57,8 @@ void Admission::hello(
   out.emplace_back(Accept{.peer = from,
                           .worker = peer.worker,
                           .incarnation = peer.incarnation,
-                          .needs_weights = weights_.asks(peer.worker)});
+                          .needs_weights = weights_.asks(peer.worker),
+                          .unanswered = worker.unanswered});
   if (worker.wants_evaluator) {
     ask_evaluator(now, out);
   }

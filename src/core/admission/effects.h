@@ -25,6 +25,7 @@ struct Accept {
   WorkerId worker;
   std::uint32_t incarnation;
   bool needs_weights;
+  Sequence unanswered{};  // As its hello has it.
 };
 // It is welcomed again, because the first weights are needed after all.
 struct Welcome {

@@ -17,6 +17,7 @@
 #include "protocol/control_codec.h"
 #include "protocol/field_check.h"
 #include "protocol/message_writer.h"
+#include "protocol/packing_codec.h"
 
 namespace outpace::protocol {
 namespace {
@@ -138,7 +139,8 @@ Message read(const pb::Hello& hello) {
             .wants_evaluator = hello.wants_evaluator(),
             .ahead = hello.ahead(),
             .steps_locally = hello.steps_locally(),
-            .local_steps = hello.local_steps()};
+            .local_steps = hello.local_steps(),
+            .unanswered = Sequence{hello.unanswered()}};
   out.script = read_script(hello.script(), out.manifest.tensors.size());
   return out;
 }
@@ -220,7 +222,9 @@ Message read(const pb::Welcome& welcome) {
                  .with_replacement = welcome.with_replacement(),
                  .incarnation = welcome.incarnation(),
                  .inner_optimizer = read_name(welcome.inner_optimizer(), "welcome.inner_optimizer"),
-                 .inner_weight_decay = welcome.inner_weight_decay()};
+                 .inner_weight_decay = welcome.inner_weight_decay(),
+                 .compress = read_name(welcome.compress(), "welcome.compress"),
+                 .counted = welcome.counted()};
 }
 std::vector<Ranges> read_ahead(const google::protobuf::RepeatedField<std::uint64_t>& numbers) {
   const auto fourths = static_cast<std::size_t>(numbers.size());
@@ -398,11 +402,16 @@ bool carries_payload(const Message& message) {
          std::holds_alternative<OptimizerState>(message);
 }
 
-std::string encode(const Message& message, std::uint64_t payload_numbers) {
+std::string encode(const Message& message,
+                   std::uint64_t payload_numbers,
+                   const std::optional<Packing>& packing) {
   CHECK(payload_numbers == 0 || carries_payload(message));
   pb::Frame frame;
   write(message, frame);
   frame.set_payload_numbers(payload_numbers);
+  if (packing) {
+    write(*packing, *frame.mutable_packing());
+  }
   if (frame.ByteSizeLong() > kFrameBytesMax) {
     throw usage_error(std::string(name(message)) + " takes " +
                       std::to_string(frame.ByteSizeLong()) +
@@ -422,6 +431,9 @@ Frame decode(std::string_view frame) {
           "must not have a payload");
   require(
       out.payload_numbers <= kWeightsMax, name(out.message), "has a payload above 2^32 numbers");
+  if (parsed.has_packing()) {
+    out.packing = read_packing(parsed.packing(), out.message, out.payload_numbers);
+  }
   return out;
 }
 

@@ -8,10 +8,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "protocol/messages.h"
+#include "protocol/packing.h"
 
 namespace outpace::protocol {
 
@@ -19,6 +21,7 @@ namespace outpace::protocol {
 struct Frame {
   Message message;
   std::uint64_t payload_numbers = 0;
+  std::optional<Packing> packing{};  // Nothing: each number is a float32.
 };
 
 // The message's name in errors and logs: "push".
@@ -29,7 +32,9 @@ struct Frame {
 // The bytes of a whole frame. Texts for people are cut at kTextMax. Throws a usage error if the
 // message does not fit into a frame, which only a huge manifest can cause. REQUIRES:
 // payload_numbers == 0 or carries_payload(message).
-[[nodiscard]] std::string encode(const Message& message, std::uint64_t payload_numbers);
+[[nodiscard]] std::string encode(const Message& message,
+                                 std::uint64_t payload_numbers,
+                                 const std::optional<Packing>& packing = std::nullopt);
 
 // Throws an Error if the frame breaks a rule.
 [[nodiscard]] Frame decode(std::string_view frame);

@@ -62,6 +62,7 @@ void write(const Hello& hello, pb::Frame& frame) {
   out.set_ahead(hello.ahead);
   out.set_steps_locally(hello.steps_locally);
   out.set_local_steps(hello.local_steps);
+  out.set_unanswered(number(hello.unanswered));
 }
 void write(const Observe& observe, pb::Frame& frame) {
   frame.mutable_observe()->set_protocol(observe.protocol);
@@ -127,6 +128,8 @@ void write(const Welcome& welcome, pb::Frame& frame) {
   out.set_incarnation(welcome.incarnation);
   out.set_inner_optimizer(welcome.inner_optimizer);
   out.set_inner_weight_decay(welcome.inner_weight_decay);
+  out.set_compress(welcome.compress);
+  out.set_counted(welcome.counted);
 }
 void write(const Release& release, pb::Frame& frame) {
   pb::Release& out = *frame.mutable_release();

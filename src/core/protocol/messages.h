@@ -22,7 +22,7 @@
 namespace outpace::protocol {
 
 // Peers with another number are refused with exit code 4.
-inline constexpr std::uint32_t kProtocolVersion = 9;
+inline constexpr std::uint32_t kProtocolVersion = 10;
 
 // Limits, checked while a message is read and before memory is allocated for it.
 inline constexpr std::uint32_t kWorkersMax = 65'536;
@@ -152,6 +152,8 @@ struct Hello {
   std::uint32_t ahead = 0;        // How many mini-batches it prefetches the examples of.
   bool steps_locally = false;     // It can answer with a phase of local steps,
   std::uint32_t local_steps = 0;  // and makes this many between two pushes; 0: as the job has it.
+  // The push whose verdict it has not heard, if it has been of `seen_job`; 0: none.
+  Sequence unanswered{};
 
   bool operator==(const Hello&) const = default;
 };
@@ -319,6 +321,10 @@ struct Welcome {
   // Release::nominal examples, by this optimizer; empty: it is one mini-batch.
   std::string inner_optimizer{};
   double inner_weight_decay = 0.0;
+  // How a worker packs what it pushes, unless it has been told otherwise: as
+  // compress::Compression::name(). Empty: it does not.
+  std::string compress{};
+  bool counted = false;  // Hello::unanswered was accepted.
 
   bool operator==(const Welcome&) const = default;
 };

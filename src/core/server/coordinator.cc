@@ -452,6 +452,15 @@ std::uint32_t Coordinator::computing() const {
       }));
 }
 
+bool Coordinator::counted(WorkerId worker, Sequence release) const {
+  const std::size_t at = index(worker);
+  if (at >= members_.size() || !members_[at].last_verdict) {
+    return false;
+  }
+  const protocol::Verdict& verdict = *members_[at].last_verdict;
+  return verdict.sequence == release && verdict.outcome == protocol::Outcome::kAccepted;
+}
+
 Coordinator::Member* Coordinator::answering(const protocol::GradientId& id, Effects& out) {
   Member* member = present(id.worker, id.incarnation);
   if (member == nullptr || id.job != options_.job || id.generation != options_.generation ||

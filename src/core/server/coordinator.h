@@ -115,6 +115,12 @@ class Coordinator {
               Observer observer,
               Time created);
 
+  // What gradients and weights have taken since the driver began: for the statistics.
+  void carried(const protocol::Traffic& traffic) { statistics_.carried(traffic); }
+  // Whether this worker's last push was accepted, and answered this release. A worker that comes
+  // again asks, if it lost its connection before it heard the verdict.
+  [[nodiscard]] bool counted(WorkerId worker, Sequence release) const;
+
   // Messages of worker `soon`, and then of worker `next`, are about to be handled. Prefetches their
   // state into the processor's cache. Changes nothing.
   void prepare(WorkerId soon, WorkerId next) const;
@@ -199,7 +205,7 @@ class Coordinator {
     // Leased too: the examples of its next releases, which it may load already.
     std::uint32_t ahead_most = 0;
     std::vector<protocol::Ranges> ahead;
-    // For a push that is repeated because its verdict was lost.
+    // For a push that is repeated because its verdict was lost, and for counted().
     std::optional<protocol::Verdict> last_verdict;
     std::uint64_t in_vain = 0;  // Releases in a row of which nothing was applied.
     bool turned_away = false;   // Its last gradient was: refused, or filtered.

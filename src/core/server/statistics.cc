@@ -16,6 +16,7 @@ void Statistics::keep(Archive& archive) {
   archive("examples_left_out", examples_left_out);
   archive("gradients_filtered", gradients_filtered)("gradients_cancelled", gradients_cancelled);
   archive("examples_applied", examples_applied)("clipped", clipped);
+  archive("traffic_of_gradients", traffic.gradients)("traffic_of_weights", traffic.weights);
   archive("training_loss", training_loss)("gradient_noise_scale", gradient_noise_scale);
   archive("last_commit", last_commit)("staleness", staleness)("workers", workers);
   archive("epochs_complete", epochs_complete);

@@ -75,11 +75,19 @@ class StatisticsCollector {
     statistics_.examples_used_per_epoch_min = epochs.used_min;
     statistics_.examples_used_per_epoch_max = epochs.used_max;
   }
+  // What gradients and weights have taken since the driver began.
+  void carried(const protocol::Traffic& traffic) {
+    statistics_.traffic = {.gradients = before_.gradients + traffic.gradients,
+                           .weights = before_.weights + traffic.weights};
+  }
   void noise_scale(std::optional<double> examples) { statistics_.gradient_noise_scale = examples; }
 
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
   // Leaves none.
-  void keep(Archive& archive) { statistics_.keep(archive); }
+  void keep(Archive& archive) {
+    statistics_.keep(archive);
+    before_ = archive.reads() ? statistics_.traffic : before_;
+  }
   [[nodiscard]] Statistics take() { return std::exchange(statistics_, {}); }
 
   // ---- Prefetching, as in coordinator.h ----
@@ -92,6 +100,7 @@ class StatisticsCollector {
   WorkerStatistics& of(WorkerId worker) { return statistics_.workers[index(worker)]; }
 
   Statistics statistics_;
+  protocol::Traffic before_;  // Under earlier servers of this run.
 };
 
 inline void StatisticsCollector::arrived(WorkerId worker,

@@ -56,6 +56,8 @@ live::ServerOptions to_server_options(const job::Training& training,
   server.coordinator = resolved.coordinator;
   server.coordinator.job = draw_job();
   server.shard = std::move(resolved.shard);
+  server.compress = resolved.compress;
+  server.compress_weights = resolved.compress_weights;
   server.target = resolved.target;
   server.listen = serving.listen;
   if (!serving.weights.empty()) {

@@ -139,7 +139,9 @@ void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& le
       .deadline = job.reaching.deadline,
       .leaving = &leaving,
       .keep_alive = job.reaching.keep_alive,
-      .slice_bytes = job.work.slice.bytes};
+      .slice_bytes = job.work.slice.bytes,
+      .compress = job.compress ? std::optional(compress::Compression::parse(job.compress->text))
+                               : std::nullopt};
   const std::uint32_t workers = std::max(job.workers.value_or(0), worker + 1);
   const worker::Pace pace = job::make_pace(job.work, worker, workers, whole_file);
   const std::vector<worker::Attack> attacks = job::parse_attacks(job.work.attacks, workers);

@@ -76,7 +76,11 @@ std::size_t numbers_of(const std::vector<Parameter>& parameters) {
 ScriptSettings to_settings(const outpace_job& job) {
   require(job.groups != nullptr || job.group_count == 0, "join: the groups are null");
   ScriptSettings settings{
-      .groups = {}, .epochs = job.epochs, .ahead = job.ahead, .local_steps = job.local_steps};
+      .groups = {},
+      .epochs = job.epochs,
+      .ahead = job.ahead,
+      .local_steps = job.local_steps,
+      .compress = text_or_empty(job.compress)};
   if (job.constants != nullptr) {
     settings.constants = [find = job.constants, context = job.context] {
       const void* bytes = nullptr;

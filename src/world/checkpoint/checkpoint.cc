@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::uint64_t kFormat = 5;
+constexpr std::uint64_t kFormat = 6;
 constexpr const char* kHeadFile = "checkpoint.json";
 constexpr const char* kStateFile = "state.json";
 constexpr const char* kTensorsFile = "tensors.safetensors";

@@ -119,7 +119,7 @@ TEST(Checkpoint, OfAnotherFormatSaysWhoWroteIt) {
   const fs::path one = list(directory.path()).front();
   std::ofstream(one / "checkpoint.json") << R"({"format": 9, "program": "outpace 9.0"})";
   const std::string why = error_of([&] { (void)read(one); });
-  EXPECT_NE(why.find("has format 9, this program reads format 5"), std::string::npos) << why;
+  EXPECT_NE(why.find("has format 9, this program reads format 6"), std::string::npos) << why;
   EXPECT_NE(why.find("outpace 9.0"), std::string::npos) << why;
 }
 

@@ -192,6 +192,7 @@ outpace::WorkerOptions options_from_environment(bool ranked) {
   options.rejoin_for = duration_from("OUTPACE_REJOIN_FOR", options.rejoin_for);
   options.keep_alive = duration_from("OUTPACE_KEEP_ALIVE", options.keep_alive);
   options.slice_bytes = slice_bytes_or(options.slice_bytes);
+  options.compress = variable("OUTPACE_COMPRESS");
   return options;
 }
 

@@ -20,6 +20,8 @@ LastingSession::LastingSession(const WorkerOptions& options, const Offer& offer)
   std::random_device device;
   options_.session.kept = std::make_shared<wire::KeptNumbers>();
   options_.session.process = (std::uint64_t{device()} << 32U) | device();
+  options_.session.packer =
+      std::make_shared<PushPacker>(options_.session.compress, offer.manifest, offer.script);
   connect(options_.session.deadline);
 }
 

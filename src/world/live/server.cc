@@ -70,7 +70,8 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
                    .refused = warned,
                    .warned = warned,
                    .keep_alive = std::max(wire::kKeepAlive, options_.coordinator.heartbeat_timeout),
-                   .reach = options_.reach},
+                   .reach = options_.reach,
+                   .pack_weights = options_.compress_weights},
                   [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
                     strand_.post(FromConnection{connection, std::move(event)});
                   });
@@ -309,6 +310,7 @@ void Server::tick(Time now) {
   look_at_weights(now);
   if (coordinator_->started() && now - last_status_ >= kStatusPeriod && callbacks_.status) {
     last_status_ = now;
+    coordinator_->carried(transport_->traffic());
     callbacks_.status(coordinator_->run_time(now), *coordinator_, evaluations_);
   }
 }
@@ -378,7 +380,7 @@ void Server::take_late(const Post& post) {
   }
 }
 
-RunResult Server::result() const {
+RunResult Server::result() {
   const admission::Terms& terms = admission_.terms();
   RunResult result{.code = admission_.end()->code,
                    .why = admission_.end()->why,
@@ -389,6 +391,7 @@ RunResult Server::result() const {
                    .manifest = terms.network.value_or(protocol::Manifest{}),
                    .weights = {}};
   if (coordinator_) {
+    coordinator_->carried(transport_->traffic());
     result.statistics = coordinator_->statistics();
     result.statistics.clipped = shard_->clipped();
   }

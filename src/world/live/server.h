@@ -25,6 +25,8 @@
 #include "base/archive.h"
 #include "base/error.h"
 #include "base/spec.h"
+#include "compress/format.h"
+#include "compress/reference.h"
 #include "live/brought.h"
 #include "live/left_out.h"
 #include "live/policy_change.h"
@@ -57,6 +59,8 @@ struct ServerOptions {
   Spec policy;
   policy::PolicyInputs policy_inputs;
   server::ShardOptions shard;
+  compress::Compression compress;  // Of what workers push, unless they were told otherwise.
+  compress::WeightsKind compress_weights = compress::WeightsKind::kNone;
   server::Evaluations::Options target;
   bool expects_evaluator = false;  // The run starts when one is there, or after `patience`.
   bool needs_evaluator = false;    // Without one it does not start at all.
@@ -277,7 +281,7 @@ class Server {
   void close_the_run();
   // What comes in after that.
   void take_late(const Post& post);
-  [[nodiscard]] RunResult result() const;
+  [[nodiscard]] RunResult result();
 
   // Constant after construction.
   ServerOptions options_;

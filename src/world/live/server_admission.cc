@@ -14,7 +14,8 @@ namespace {
 
 // `accepted`: admission::Accept, or Welcome, which says it again.
 template <typename Accepted>
-protocol::Welcome welcome(const server::CoordinatorOptions& job, const Accepted& accepted) {
+protocol::Welcome welcome(const ServerOptions& options, const Accepted& accepted) {
+  const server::CoordinatorOptions& job = options.coordinator;
   const std::optional<server::LocalSteps>& local = job.local_steps;
   return {.job = job.job,
           .generation = job.generation,
@@ -24,7 +25,8 @@ protocol::Welcome welcome(const server::CoordinatorOptions& job, const Accepted&
           .with_replacement = job.with_replacement,
           .incarnation = accepted.incarnation,
           .inner_optimizer = local ? local->optimizer : "",
-          .inner_weight_decay = local ? local->weight_decay : 0.0};
+          .inner_weight_decay = local ? local->weight_decay : 0.0,
+          .compress = options.compress.name()};
 }
 
 }  // namespace
@@ -50,11 +52,13 @@ void Server::admit(Time now, admission::Effects effects) {
       effects,
       Overloaded{[&](const admission::Accept& accepted) {
                    transport_->authorise(accepted.peer, admission_.terms().network->numbers());
-                   transport_->send(
-                       accepted.peer, welcome(options_.coordinator, accepted), nullptr);
+                   protocol::Welcome said = welcome(options_, accepted);
+                   said.counted =
+                       coordinator_ && coordinator_->counted(accepted.worker, accepted.unanswered);
+                   transport_->send(accepted.peer, said, nullptr);
                  },
                  [&](const admission::Welcome& again) {
-                   transport_->send(again.peer, welcome(options_.coordinator, again), nullptr);
+                   transport_->send(again.peer, welcome(options_, again), nullptr);
                  },
                  [&](const admission::Refuse& refused) { refuse(refused); },
                  [&](const admission::HangUp& ended) { transport_->close(ended.peer); },

@@ -134,6 +134,7 @@ void Server::take_checkpoint(Time now) {
       next_weights_look_ = now;  // Which ends the run. The checkpoints before this one stay.
       return;
     }
+    coordinator_->carried(transport_->traffic());
     callbacks_.checkpoint(coordinator_->version(), [&](Archive& archive) { keep(now, archive); });
   }
 }

@@ -59,7 +59,8 @@ class Worker::Job {
                                         .worker = WorkerId{options_.worker},
                                         .deadline = options_.deadline,
                                         .keep_alive = options_.keep_alive,
-                                        .slice_bytes = options_.slice_bytes},
+                                        .slice_bytes = options_.slice_bytes,
+                                        .compress = compression(settings)},
                             .rejoin_for = options_.rejoin_for},
         live::Offer{.manifest = manifest,
                     .dataset_examples = examples,
@@ -243,6 +244,13 @@ class Worker::Job {
   }
 
  private:
+  // Nothing: as the server says.
+  [[nodiscard]] std::optional<compress::Compression> compression(
+      const ScriptSettings& settings) const {
+    const std::string& said = options_.compress.empty() ? settings.compress : options_.compress;
+    return said.empty() ? std::nullopt : std::optional(compress::Compression::parse(said));
+  }
+
   std::optional<MinibatchView> view_of(std::optional<live::LastingSession::Task> task) {
     if (!task) {
       return std::nullopt;

@@ -37,6 +37,9 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
       constants_(offer.constants),
       state_(offer.state),
       numbers_(offer.manifest.numbers()),
+      packer_(options.packer
+                  ? options.packer
+                  : std::make_shared<PushPacker>(options.compress, offer.manifest, offer.script)),
       reaching_("worker " + std::to_string(index(options.worker)), options.deadline),
       slices_(numbers_, (options.slice_bytes + sizeof(float) - 1) / sizeof(float)) {
   wire::ConnectOptions connecting{.address = options.server,
@@ -63,12 +66,14 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
                                    .wants_evaluator = offer.wants_evaluator,
                                    .ahead = offer.ahead,
                                    .steps_locally = offer.steps_locally,
-                                   .local_steps = offer.local_steps},
+                                   .local_steps = offer.local_steps,
+                                   .unanswered = packer_->unanswered()},
                    nullptr);
   await_welcome();
   if (!welcome_) {
     return;
   }
+  packer_->welcomed(*welcome_);
   heart_ = std::jthread([this](const std::stop_token& stop) { beat(stop); });
   if (options_.leaving != nullptr) {
     options_.leaving->on_ask([this](worker::CancelMode how) { give_up(how); });
@@ -203,7 +208,12 @@ std::optional<protocol::Verdict> WorkerSession::finish_push() {
                  options_.server.c_str(),
                  static_cast<long long>(waited.count()));
   }
-  return inbox_.verdict();
+  const std::optional<protocol::Verdict> verdict = inbox_.verdict();
+  lock.unlock();
+  if (verdict) {
+    packer_->judged(verdict->outcome == protocol::Outcome::kAccepted);
+  }
+  return verdict;
 }
 
 void WorkerSession::push_slice(std::size_t begin, std::size_t end) {
@@ -213,10 +223,32 @@ void WorkerSession::push_slice(std::size_t begin, std::size_t end) {
   const std::optional<worker::Slice> slice = slices_.add(begin, end);
   if (slice) {
     const auto numbers = gradient_.numbers.subspan(slice->begin, slice->end - slice->begin);
-    transport_->send(
-        protocol::Slice{.sequence = current_, .begin = slice->begin, .whole = numbers_},
-        wire::Payload(numbers, gradient_.keeper));
+    (void)send_slices(slice->begin, numbers, gradient_.keeper);
   }
+}
+
+wire::Payload WorkerSession::send_slices(std::size_t begin,
+                                         std::span<const float> numbers,
+                                         const std::shared_ptr<const void>& keeper) {
+  if (!packer_->packs()) {
+    if (begin > 0) {
+      send_slice(begin, wire::Payload(numbers, keeper));
+      return {};
+    }
+    return {numbers, keeper};
+  }
+  for (PushPacker::Part& part : packer_->pack(begin, numbers, keeper)) {
+    if (part.begin == 0) {
+      return std::move(part.payload);
+    }
+    send_slice(part.begin, std::move(part.payload));
+  }
+  return {};
+}
+
+void WorkerSession::send_slice(std::size_t begin, wire::Payload payload) {
+  transport_->send(protocol::Slice{.sequence = current_, .begin = begin, .whole = numbers_},
+                   std::move(payload));
 }
 
 std::optional<protocol::Verdict> WorkerSession::push(const Result& result,
@@ -236,14 +268,16 @@ void WorkerSession::send(const Result& result, wire::Room gradient, std::size_t 
   if (!finite && !gradient.numbers.empty()) {  // The front is never sent before.
     gradient.numbers.front() = std::numeric_limits<float>::quiet_NaN();
   }
-  gradient.numbers = gradient.numbers.first(gradient.numbers.size() - sent);
+  const std::span<const float> front = gradient.numbers.first(gradient.numbers.size() - sent);
+  wire::Payload payload = send_slices(0, front, gradient.keeper);
+  packer_->pushed(current_, result.without);
   transport_->send(protocol::Push{.id = identity(),
                                   .examples = result.examples,
                                   .partial = result.partial,
                                   .loss = finite ? result.loss : std::nullopt,
                                   .compute_seconds = result.compute_seconds,
                                   .without = result.without},
-                   std::move(gradient).payload());
+                   std::move(payload));
 }
 
 void WorkerSession::abandon(protocol::GivenUp why) {
@@ -251,6 +285,7 @@ void WorkerSession::abandon(protocol::GivenUp why) {
     gradient_ = {};  // Slices of it may still be on their way.
   }
   slices_.restart();
+  packer_->judged(/*counts=*/false);
   transport_->send(protocol::Abandoned{identity(), why}, nullptr);
 }
 

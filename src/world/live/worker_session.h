@@ -21,7 +21,9 @@
 #include "base/error.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "compress/format.h"
 #include "live/leaving.h"
+#include "live/push_packer.h"
 #include "live/reaching.h"
 #include "protocol/constants.h"
 #include "protocol/messages.h"
@@ -50,6 +52,9 @@ struct SessionOptions {
   // before all of its weights are there. 0: both travel whole.
   std::uint64_t slice_bytes = 0;
   std::shared_ptr<wire::KeptNumbers> kept = nullptr;  // As in wire::ConnectOptions.
+  // How gradients are packed; nothing: as the job says.
+  std::optional<compress::Compression> compress{};
+  std::shared_ptr<PushPacker> packer = nullptr;  // The process's; null: this session makes one.
 };
 
 // A part of the state that another training's optimizer has left.
@@ -185,6 +190,12 @@ class WorkerSession {
   void send_initial_weights();
   // `sent`: numbers of the gradient, of its end, that went in slices.
   void send(const Result& result, wire::Room gradient, std::size_t sent);
+  // Numbers of the gradient from `begin` on, packed if they are to be. Returns the front, which
+  // goes with the push; empty if `begin` is not 0.
+  wire::Payload send_slices(std::size_t begin,
+                            std::span<const float> numbers,
+                            const std::shared_ptr<const void>& keeper);
+  void send_slice(std::size_t begin, wire::Payload payload);
   void beat(const std::stop_token& stop);
   [[nodiscard]] protocol::GradientId identity() const;
   [[noreturn]] void throw_closed() const;
@@ -196,6 +207,7 @@ class WorkerSession {
   const std::function<std::string()> constants_;
   const std::function<std::vector<BroughtState>()> state_;
   const std::uint64_t numbers_;               // In the weights, and in a gradient.
+  const std::shared_ptr<PushPacker> packer_;  // The computing thread's.
   std::optional<protocol::Welcome> welcome_;  // The first; never set once constructed.
   Reaching reaching_;                         // For the transport's thread.
   // State below is guarded by mutex_.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "compress/reference.h"
 #include "wire/address.h"
 #include "wire/kept_numbers.h"
 #include "wire/tls_files.h"
@@ -27,6 +28,7 @@ struct ServeOptions {
   Duration keep_alive = kKeepAlive;
   Reach reach = Reach::kAddress;
   Duration to_begin = std::chrono::seconds(10);  // For a client's first message.
+  compress::WeightsKind pack_weights = compress::WeightsKind::kNone;  // Releases'.
 };
 
 struct ConnectOptions {

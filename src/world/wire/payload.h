@@ -7,15 +7,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "protocol/packing.h"
 #include "wire/kept_numbers.h"
 
 namespace outpace::wire {
 
-// Numbers to be sent: shared and immutable, because one version's weights go to many workers.
+// Numbers to be sent, as they are or packed: shared and immutable, because one version's weights go
+// to many workers.
 class Payload {
  public:
   Payload() = default;
@@ -30,13 +33,29 @@ class Payload {
   // The numbers stay where they are as long as a copy of `keeper` lives.
   Payload(std::span<const float> numbers, std::shared_ptr<const void> keeper)
       : numbers_(numbers), keeper_(std::move(keeper)) {}
+  // `count` numbers, packed. REQUIRES: packing.bytes == packed->size().
+  Payload(std::shared_ptr<const std::vector<std::byte>> packed,
+          const protocol::Packing& packing,
+          std::uint64_t count)
+      : packed_(*packed), packing_(packing), count_(count), keeper_(std::move(packed)) {}
 
+  // Empty if they are packed.
   [[nodiscard]] std::span<const float> numbers() const { return numbers_; }
+  // How many there are, packed or not.
+  [[nodiscard]] std::uint64_t count() const { return packing_ ? count_ : numbers_.size(); }
+  // What is sent of them.
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return packing_ ? packed_ : std::as_bytes(numbers_);
+  }
+  [[nodiscard]] const std::optional<protocol::Packing>& packing() const { return packing_; }
   [[nodiscard]] const std::shared_ptr<const void>& keeper() const { return keeper_; }
   explicit operator bool() const { return keeper_ != nullptr; }
 
  private:
   std::span<const float> numbers_;
+  std::span<const std::byte> packed_;
+  std::optional<protocol::Packing> packing_;
+  std::uint64_t count_ = 0;
   std::shared_ptr<const void> keeper_;
 };
 

@@ -5,7 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "base/crc32c.h"
 #include "base/error.h"
+#include "compress/pack.h"
+#include "compress/reference.h"
 #include "protocol/codec.h"
 
 namespace outpace::wire {
@@ -49,6 +52,7 @@ std::optional<Received> RecordReader::take(std::string_view frame, std::uint64_t
     }
   } else if (numbers > 0) {
     numbers_ = kept_ ? kept_->borrow(numbers) : std::make_shared<Buffer>();
+    bytes_ = 0;
     squares_ = {};
     at_ = 0;
     end_ = numbers;
@@ -58,6 +62,8 @@ std::optional<Received> RecordReader::take(std::string_view frame, std::uint64_t
     return received;
   }
   pending_ = std::move(received);
+  packing_ = begun.packing;
+  packed_.clear();
   return std::nullopt;
 }
 
@@ -113,6 +119,7 @@ void RecordReader::begin_slice(const protocol::Slice& slice,
   }
   if (!sliced_) {
     numbers_ = std::make_shared<Buffer>(slice.whole);
+    bytes_ = 0;
     sliced_ = Sliced{.sequence = slice.sequence, .begin = slice.whole, .whole = slice.whole};
   }
   at_ = slice.begin;
@@ -122,6 +129,10 @@ void RecordReader::begin_slice(const protocol::Slice& slice,
 std::span<char> RecordReader::room(std::uint32_t bytes) {
   if (!pending_) {
     throw misplaced("numbers belong to no payload");
+  }
+  bytes_ += bytes;
+  if (packing_) {
+    return packed_room(bytes);
   }
   if (bytes == 0 || bytes % sizeof(float) != 0) {
     throw misplaced("numbers must be whole and at least one");
@@ -139,6 +150,44 @@ std::span<char> RecordReader::room(std::uint32_t bytes) {
   return {reinterpret_cast<char*>(numbers_->data() + begin), bytes};
 }
 
+std::span<char> RecordReader::packed_room(std::uint32_t bytes) {
+  const std::size_t begin = packed_.size();
+  if (bytes == 0 || bytes > packing_->bytes - begin) {
+    throw misplaced("packed numbers go beyond the end of their payload");
+  }
+  packed_.reserve(packing_->bytes);
+  packed_.resize(begin + bytes);
+  return {reinterpret_cast<char*>(packed_.data() + begin), bytes};
+}
+
+void RecordReader::unpack() {
+  if (packing_->weights != compress::WeightsKind::kNone) {
+    return unpack_weights();
+  }
+  if (numbers_->size() < end_) {
+    numbers_->resize(end_);
+  }
+  compress::unpack(packing_->format, packed_, std::span(*numbers_).subspan(at_, end_ - at_));
+  begun_ = std::exchange(at_, end_);
+}
+
+void RecordReader::unpack_weights() {
+  numbers_->resize(end_);
+  const bool fits = has_ && has_->size() == end_;
+  compress::unpack_weights(packing_->weights,
+                           packed_,
+                           fits ? std::span<const float>(*has_) : std::span<const float>(),
+                           *numbers_);
+  const std::string_view now(reinterpret_cast<const char*>(numbers_->data()),
+                             numbers_->size() * sizeof(float));
+  if (crc32c(now) != packing_->check) {
+    throw misplaced(
+        "weights were packed against others than came before: their checksum is another");
+  }
+  has_ = numbers_;
+  at_ = end_;
+}
+
 void RecordReader::add_squares() {
   if (!std::holds_alternative<protocol::Push>(pending_->message)) {
     return;
@@ -152,6 +201,13 @@ void RecordReader::add_squares() {
 }
 
 std::optional<Received> RecordReader::filled() {
+  if (packing_ && more_numbers()) {
+    return std::nullopt;
+  }
+  if (packing_) {
+    unpack();
+    packing_.reset();
+  }
   add_squares();
   arrived_ = handed_on_ ? std::optional(at_) : std::nullopt;
   if (more_numbers()) {
@@ -183,7 +239,7 @@ std::uint64_t RecordReader::announced() const {
   if (!pending_) {
     throw misplaced("a place in memory belongs to no payload");
   }
-  if (at_ > 0 || sliced_) {
+  if (at_ > 0 || sliced_ || packing_) {
     throw misplaced("a payload comes over the socket and lies in memory");
   }
   return end_;
@@ -193,6 +249,7 @@ Received RecordReader::complete(Numbers payload, std::optional<double> squares) 
   Received received = *std::exchange(pending_, std::nullopt);
   received.payload = std::move(payload);
   received.arrived = received.payload.size();
+  received.bytes = bytes_ > 0 ? bytes_ : received.payload.size() * sizeof(float);
   if (std::holds_alternative<protocol::Push>(received.message)) {
     received.squares = squares;
   }

@@ -5,6 +5,9 @@
 // the end of the gradient to its front, and only the push that completes them is handed on. A
 // release may be handed on when its first numbers are there; the rest is written behind them.
 //
+// Numbers that are packed are unpacked when their last byte has come. Weights may be packed against
+// those that came before over the same connection, which are kept for that.
+//
 // Not for two threads at a time; its owner must lock.
 
 #pragma once
@@ -20,6 +23,7 @@
 
 #include "base/ids.h"
 #include "base/square_sum.h"
+#include "protocol/packing.h"
 #include "wire/kept_numbers.h"
 #include "wire/payload.h"
 #include "wire/transport.h"
@@ -50,7 +54,9 @@ class RecordReader {
   // announced() returned.
   [[nodiscard]] Received complete(Numbers payload, std::optional<double> squares);
   // Whether numbers come after those that room() made room for.
-  [[nodiscard]] bool more_numbers() const { return pending_ && at_ < end_; }
+  [[nodiscard]] bool more_numbers() const {
+    return pending_ && (packing_ ? packed_.size() < packing_->bytes : at_ < end_);
+  }
   // After filled(): how many numbers are there of a release that has been handed on before; nothing
   // if there is no such.
   [[nodiscard]] std::optional<std::uint64_t> take_arrived() {
@@ -72,6 +78,11 @@ class RecordReader {
   // Adds up what filled() has got of a push.
   void add_squares();
   void begin_slice(const protocol::Slice& slice, std::uint64_t numbers, std::uint64_t authorised);
+  // The next bytes of a packed payload, as room().
+  [[nodiscard]] std::span<char> packed_room(std::uint32_t bytes);
+  // Moves the numbers of packed_ to their place.
+  void unpack();
+  void unpack_weights();
 
   const bool early_;
   const std::shared_ptr<KeptNumbers> kept_;
@@ -87,6 +98,11 @@ class RecordReader {
   std::uint64_t at_ = 0;
   std::uint64_t end_ = 0;
   std::optional<Sliced> sliced_;
+  std::uint64_t bytes_ = 0;  // That the payload has taken on the wire, with its slices.
+  // The pending payload's; nothing if its numbers come as they are.
+  std::optional<protocol::Packing> packing_;
+  std::vector<std::byte> packed_;      // What has come of it.
+  std::shared_ptr<const Buffer> has_;  // The last weights that came packed.
 };
 
 }  // namespace outpace::wire

@@ -34,22 +34,18 @@ constexpr std::size_t kControlsMax = 256;
 
 }  // namespace
 
-RecordStream::RecordStream(std::unique_ptr<ByteStream> bytes,
-                           UnreadMax unread_max,
-                           SharingOptions sharing,
-                           std::function<void(std::uint64_t)> progress,
-                           std::shared_ptr<KeptNumbers> kept)
+RecordStream::RecordStream(std::unique_ptr<ByteStream> bytes, StreamOptions options)
     : bytes_(std::move(bytes)),
       checksums_(bytes_->sealed() ? Checksums::kNone : Checksums::kCrc32c),
-      unread_max_(unread_max),
-      lender_(sharing.lender),
-      progress_(std::move(progress)),
+      unread_max_(options.unread_max),
+      lender_(options.sharing.lender),
+      progress_(std::move(options.progress)),
       waker_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       received_(new char[kFirstCapacity]),
       capacity_(kFirstCapacity),
-      reader_(progress_ != nullptr, std::move(kept)),
-      writer_(checksums_),
-      sharing_(std::move(sharing)) {
+      reader_(progress_ != nullptr, std::move(options.kept)),
+      writer_(checksums_, std::move(options.packer), std::move(options.traffic)),
+      sharing_(std::move(options.sharing)) {
   if (waker_.number() < 0) {
     throw Error(ExitCode::kFailure, std::string("eventfd: ") + std::strerror(errno));
   }
@@ -95,7 +91,9 @@ std::optional<LentMemory::Place> RecordStream::place_of(const protocol::Message&
                    std::holds_alternative<protocol::Abandoned>(message);
   const bool sliced = slice || (end && slicing_);
   slicing_ = slice || (slicing_ && !end);
-  return sliced ? std::nullopt : sharing_.place(payload, writer_.unreturned());
+  return sliced || writer_.packs(message, payload)
+             ? std::nullopt
+             : sharing_.place(payload, writer_.unreturned());
 }
 
 void RecordStream::warn(const std::string& why) const {

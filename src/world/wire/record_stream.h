@@ -30,17 +30,23 @@
 
 namespace outpace::wire {
 
+struct StreamOptions {
+  UnreadMax unread_max{};
+  SharingOptions sharing{};
+  // As ConnectOptions has them; null: every payload is delivered whole, and memory for it comes
+  // from the C library.
+  std::function<void(std::uint64_t)> progress = nullptr;
+  std::shared_ptr<KeptNumbers> kept = nullptr;
+  // As RecordWriter has them.
+  std::shared_ptr<WeightsPacker> packer = nullptr;
+  std::shared_ptr<TrafficCount> traffic = nullptr;
+};
+
 // Threads: one, the stream's, calls next() and linger(); any calls the rest.
 class RecordStream {
  public:
   // REQUIRES: the handshake is over.
-  // `progress` and `kept`: as ConnectOptions has them; null: every payload is delivered whole, and
-  // memory for it comes from the C library.
-  RecordStream(std::unique_ptr<ByteStream> bytes,
-               UnreadMax unread_max,
-               SharingOptions sharing,
-               std::function<void(std::uint64_t)> progress = nullptr,
-               std::shared_ptr<KeptNumbers> kept = nullptr);
+  RecordStream(std::unique_ptr<ByteStream> bytes, StreamOptions options);
   ~RecordStream();
   RecordStream(const RecordStream&) = delete;
   RecordStream& operator=(const RecordStream&) = delete;

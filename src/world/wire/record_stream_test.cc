@@ -42,7 +42,7 @@ TEST(RecordStream, APeerThatReadsByteByByteIsNotWaitedForToTheEnd) {
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
   const Descriptor peer(ends[1]);
   std::size_t read = 0;
-  RecordStream stream(std::make_unique<ByteByByte>(Descriptor(ends[0]), read), {}, {});
+  RecordStream stream(std::make_unique<ByteByByte>(Descriptor(ends[0]), read), {});
   stream.send(protocol::InitialWeights{},
               std::make_shared<const std::vector<float>>(kNumbers),
               More::kNone);

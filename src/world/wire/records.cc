@@ -41,12 +41,17 @@ std::uint32_t bytes_max(RecordKind kind) {
   throw broken("a record of an unknown kind");
 }
 
+constexpr std::uint64_t kRecordBytesMax = kNumbersMax * sizeof(float);
+
 // A worker begins with the first weights while the rest is on its way: it hears of them record by
 // record, and a record of a small network's must not be a large part of it.
-std::uint64_t numbers_of_record(bool release, std::uint64_t numbers) {
+std::uint64_t bytes_of_record(bool release, const Payload& payload) {
   constexpr std::uint64_t kParts = 16;
   constexpr std::uint64_t kLeast = 4096;
-  return release ? std::clamp<std::uint64_t>(numbers / kParts, kLeast, kNumbersMax) : kNumbersMax;
+  return release && !payload.packing()
+             ? sizeof(float) *
+                   std::clamp<std::uint64_t>(payload.count() / kParts, kLeast, kNumbersMax)
+             : kRecordBytesMax;
 }
 
 }  // namespace
@@ -93,12 +98,12 @@ std::uint64_t decode_number(std::string_view body) {
 void RecordWriter::add(const protocol::Message& message,
                        Payload payload,
                        std::optional<LentMemory::Place> place) {
-  const std::uint64_t numbers = payload.numbers().size();
-  const bool release = std::holds_alternative<protocol::Release>(message);
-  std::string frame = protocol::encode(message, numbers);
-  if (release) {
+  const auto* release = std::get_if<protocol::Release>(&message);
+  const bool later = release != nullptr && packs(message, payload);
+  std::string frame = later ? "" : protocol::encode(message, payload.count(), payload.packing());
+  if (release != nullptr) {
     const auto older = std::find_if(queue_.begin(), queue_.end(), [](const Outgoing& waiting) {
-      return waiting.release && !waiting.frame.empty();
+      return waiting.release && !waiting.begun;
     });
     if (older != queue_.end()) {
       queue_.erase(older);
@@ -106,15 +111,16 @@ void RecordWriter::add(const protocol::Message& message,
   }
   if (const auto* abandoned = std::get_if<protocol::Abandoned>(&message)) {
     std::erase_if(queue_, [&](const Outgoing& waiting) {
-      return waiting.slice_of == abandoned->id.sequence && !waiting.frame.empty();
+      return waiting.slice_of == abandoned->id.sequence && !waiting.begun;
     });
   }
   const auto* slice = std::get_if<protocol::Slice>(&message);
   queue_.push_back({.frame = std::move(frame),
                     .payload = std::move(payload),
                     .place = std::move(place),
-                    .release = release,
-                    .slice_of = slice == nullptr ? std::nullopt : std::optional(slice->sequence)});
+                    .release = release != nullptr,
+                    .slice_of = slice == nullptr ? std::nullopt : std::optional(slice->sequence),
+                    .to_pack = later ? std::optional(*release) : std::nullopt});
 }
 
 void RecordWriter::clear() {
@@ -146,32 +152,53 @@ std::size_t RecordWriter::payloads() const {
 std::size_t RecordWriter::next(std::deque<Piece>& pieces) {
   CHECK(!queue_.empty());
   Outgoing& oldest = queue_.front();
-  const std::uint64_t numbers = oldest.payload.numbers().size();
-  std::size_t bytes = kHeadBytes;
-  if (!oldest.frame.empty()) {
-    const std::string frame = std::exchange(oldest.frame, {});
-    bytes += frame.size();
-    pieces.emplace_back(encode_head(RecordKind::kMessage, frame, checksums_) + frame);
-    if (oldest.place) {
-      const std::string place = encode_number(oldest.place->offset);
-      bytes += kHeadBytes + place.size();
-      pieces.emplace_back(encode_head(RecordKind::kPlace, place, checksums_) + place);
-      unreturned_.push_back(*std::exchange(oldest.place, std::nullopt));
-      oldest.sent = numbers;
-    }
+  std::size_t bytes = 0;
+  if (!oldest.begun) {
+    bytes = begin(oldest, pieces);
   } else {
     const std::uint64_t step =
-        std::min<std::uint64_t>(numbers - oldest.sent, numbers_of_record(oldest.release, numbers));
+        std::min<std::uint64_t>(oldest.payload.bytes().size() - oldest.sent,
+                                bytes_of_record(oldest.release, oldest.payload));
     Piece body(oldest.payload, oldest.sent, step);
-    bytes += body.view().size();
+    bytes = kHeadBytes + body.view().size();
     pieces.emplace_back(encode_head(RecordKind::kNumbers, body.view(), checksums_));
     pieces.push_back(std::move(body));
     oldest.sent += step;
   }
-  if (oldest.sent == numbers) {
+  if (oldest.sent == oldest.payload.bytes().size()) {
     queue_.pop_front();
   }
   return bytes;
+}
+
+std::size_t RecordWriter::begin(Outgoing& oldest, std::deque<Piece>& pieces) {
+  if (oldest.to_pack) {
+    pack(oldest);
+  }
+  if (oldest.release && traffic_) {
+    traffic_->weights(oldest.payload.count(), oldest.payload.bytes().size());
+  }
+  const std::string frame = std::exchange(oldest.frame, {});
+  oldest.begun = true;
+  std::size_t bytes = kHeadBytes + frame.size();
+  pieces.emplace_back(encode_head(RecordKind::kMessage, frame, checksums_) + frame);
+  if (oldest.place) {
+    const std::string place = encode_number(oldest.place->offset);
+    bytes += kHeadBytes + place.size();
+    pieces.emplace_back(encode_head(RecordKind::kPlace, place, checksums_) + place);
+    unreturned_.push_back(*std::exchange(oldest.place, std::nullopt));
+    oldest.sent = oldest.payload.bytes().size();
+  }
+  return bytes;
+}
+
+void RecordWriter::pack(Outgoing& release) {
+  WeightsPacker::Packed packed = packer_->pack(has_, release.payload);
+  has_ = std::move(packed.now);
+  release.frame = protocol::encode(*std::exchange(release.to_pack, std::nullopt),
+                                   packed.payload.count(),
+                                   packed.payload.packing());
+  release.payload = std::move(packed.payload);
 }
 
 }  // namespace outpace::wire

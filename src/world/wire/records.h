@@ -3,9 +3,10 @@
 // A record is a head of 16 bytes and a body. The head has four numbers of 32 bits, little-endian:
 // the kind, the size of the body in bytes, the CRC32C of the body, and the CRC32C of the 12 bytes
 // before. A body is a message (protocol/codec.h), or the next numbers of the payload that the
-// message before it announced (float32, little-endian), or the words of a farewell, after which
-// nothing comes. TLS finds every changed byte itself, and a Unix socket's bytes never leave the
-// machine's memory: there both checksums are 0, unread. The other kinds are sharing.h's.
+// message before it announced (float32, little-endian, or packed as the message says), or the words
+// of a farewell, after which nothing comes. TLS finds every changed byte itself, and a Unix
+// socket's bytes never leave the machine's memory: there both checksums are 0, unread. The other
+// kinds are sharing.h's.
 //
 // Neither class may be used from two threads at a time; its owner must lock.
 
@@ -25,7 +26,9 @@
 #include "base/ids.h"
 #include "wire/payload.h"
 #include "wire/shared_memory.h"
+#include "wire/traffic_count.h"
 #include "wire/transport.h"
+#include "wire/weights_packer.h"
 
 namespace outpace::wire {
 
@@ -68,14 +71,13 @@ class Piece {
   // A record of sharing, with whose first byte the memory's descriptor goes, if there is one.
   Piece(std::string bytes, std::shared_ptr<const LentMemory> memory)
       : bytes_(std::move(bytes)), memory_(std::move(memory)), control_(true) {}
-  // REQUIRES: the payload has these numbers.
-  Piece(Payload payload, std::uint64_t offset, std::uint64_t numbers)
-      : payload_(std::move(payload)), offset_(offset), numbers_(numbers) {}
+  // REQUIRES: the payload has these bytes.
+  Piece(Payload payload, std::uint64_t offset, std::uint64_t size)
+      : payload_(std::move(payload)), offset_(offset), size_(size) {}
 
   [[nodiscard]] std::string_view view() const {
     return payload_ ? std::string_view(
-                          reinterpret_cast<const char*>(payload_.numbers().data() + offset_),
-                          numbers_ * sizeof(float))
+                          reinterpret_cast<const char*>(payload_.bytes().data() + offset_), size_)
                     : std::string_view(bytes_);
   }
   // Null if no descriptor goes with it.
@@ -88,13 +90,17 @@ class Piece {
   bool control_ = false;
   Payload payload_;
   std::uint64_t offset_ = 0;
-  std::uint64_t numbers_ = 0;
+  std::uint64_t size_ = 0;
 };
 
 // A queue of messages, which next() turns into records. Payloads are referred to, not copied.
 class RecordWriter {
  public:
-  explicit RecordWriter(Checksums checksums) : checksums_(checksums) {}
+  // `packer`: packs the weights of releases, when their turn comes; null: they go as they are.
+  explicit RecordWriter(Checksums checksums,
+                        std::shared_ptr<WeightsPacker> packer = nullptr,
+                        std::shared_ptr<TrafficCount> traffic = nullptr)
+      : checksums_(checksums), packer_(std::move(packer)), traffic_(std::move(traffic)) {}
 
   // Throws a usage error if the message does not fit in a frame. A release that waits gives way to
   // a newer one: a worker that reads slowly gets the newest weights, not all that it missed.
@@ -115,18 +121,33 @@ class RecordWriter {
   void returned(std::uint64_t offset);
   // Puts the pieces of the next record behind `pieces`; returns its size. REQUIRES: !empty().
   std::size_t next(std::deque<Piece>& pieces);
+  // Whether this message's payload goes packed, and so over the socket.
+  [[nodiscard]] bool packs(const protocol::Message& message, const Payload& payload) const {
+    return payload.packing().has_value() ||
+           (packer_ && payload && std::holds_alternative<protocol::Release>(message));
+  }
 
  private:
   struct Outgoing {
-    std::string frame;  // Empty once it has gone out.
+    std::string frame;  // Empty if it is to be packed.
     Payload payload;
     std::optional<LentMemory::Place> place;
     bool release = false;
     std::optional<Sequence> slice_of = std::nullopt;
-    std::uint64_t sent = 0;  // Numbers of the payload.
+    std::optional<protocol::Release> to_pack = std::nullopt;  // Its payload is, when it begins.
+    bool begun = false;                                       // Its frame has gone out.
+    std::uint64_t sent = 0;                                   // Bytes of the payload.
   };
 
+  // Packs the release's weights for what the peer has by now.
+  void pack(Outgoing& release);
+  // Puts the record of the message's frame behind `pieces`; returns its size.
+  std::size_t begin(Outgoing& oldest, std::deque<Piece>& pieces);
+
   const Checksums checksums_;
+  const std::shared_ptr<WeightsPacker> packer_;
+  const std::shared_ptr<TrafficCount> traffic_;
+  WeightsPacker::Held has_;  // The weights that the peer has after what has gone out.
   std::deque<Outgoing> queue_;
   std::deque<LentMemory::Place> unreturned_;
 };

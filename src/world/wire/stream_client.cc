@@ -330,7 +330,11 @@ class StreamClient final : public ClientTransport {
       sharing.lender = std::make_shared<Lender>(kClientPlaces, nullptr);  // The server warns.
     }
     auto stream = std::make_unique<RecordStream>(
-        std::move(bytes), kUnlimited, std::move(sharing), options_.progress, kept_);
+        std::move(bytes),
+        StreamOptions{.unread_max = kUnlimited,
+                      .sharing = std::move(sharing),
+                      .progress = options_.progress,
+                      .kept = kept_});
     const std::lock_guard lock(mutex_);
     stream_ = std::move(stream);
     stream_->authorise(authorised_);

@@ -68,11 +68,10 @@ class Turns {
 // One client. Its thread is the stream's.
 class Connection {
  public:
-  Connection(std::unique_ptr<ByteStream> bytes,
-             UnreadMax unread_max,
-             Duration to_begin,
-             SharingOptions sharing)
-      : to_begin_(to_begin), stream_(std::move(bytes), unread_max, std::move(sharing)) {}
+  Connection(std::unique_ptr<ByteStream> bytes, StreamOptions options, Duration to_begin)
+      : to_begin_(to_begin),
+        traffic_(options.traffic),
+        stream_(std::move(bytes), std::move(options)) {}
 
   // Hands on what the client sends, until the end. Returns why it ended.
   [[nodiscard]] std::string serve(const std::function<void(Received)>& sink) {
@@ -117,6 +116,9 @@ class Connection {
  private:
   [[nodiscard]] bool deliver(Received received, const std::function<void(Received)>& sink) {
     const bool numbers = !received.payload.empty();
+    if (numbers && std::holds_alternative<protocol::Push>(received.message)) {
+      traffic_->gradient(received.payload.size(), received.bytes);
+    }
     const bool goes_on = turns_->wait(numbers);
     received.turn = std::shared_ptr<void>(
         nullptr, [turns = turns_, numbers](void*) { turns->give_back(numbers); });
@@ -137,6 +139,7 @@ class Connection {
   }
 
   const Duration to_begin_;
+  const std::shared_ptr<TrafficCount> traffic_;
   RecordStream stream_;
   const std::shared_ptr<Turns> turns_ = std::make_shared<Turns>();  // Messages may outlive this.
   std::mutex mutex_;
@@ -149,7 +152,10 @@ class StreamServer final : public ServerTransport {
       : sink_(std::move(sink)),
         unread_max_(options.unread_max),
         to_begin_(options.to_begin),
-        tls_(std::move(tls)) {
+        tls_(std::move(tls)),
+        packer_(options.pack_weights == compress::WeightsKind::kNone
+                    ? nullptr
+                    : std::make_shared<WeightsPacker>(options.pack_weights)) {
     if (options.address.starts_with(kUnixPrefix) && options.shares_memory) {
       lender_ = std::make_shared<Lender>(kServerPlaces, options.warned);
     }
@@ -211,6 +217,7 @@ class StreamServer final : public ServerTransport {
     return !found || found->hung_up();
   }
   [[nodiscard]] bool has_unread() override { return sockets_.any_readable(); }
+  [[nodiscard]] protocol::Traffic traffic() override { return traffic_->now(); }
 
  private:
   using Connections = std::map<ConnectionId, std::shared_ptr<Connection>>;
@@ -225,9 +232,12 @@ class StreamServer final : public ServerTransport {
   void admit(std::unique_ptr<ByteStream> bytes) {
     auto connection = std::make_shared<Connection>(
         std::move(bytes),
-        unread_max_,
-        to_begin_,
-        SharingOptions{.lender = lender_, .peer_places = kClientPlaces, .in_place = false});
+        StreamOptions{
+            .unread_max = unread_max_,
+            .sharing = {.lender = lender_, .peer_places = kClientPlaces, .in_place = false},
+            .packer = packer_,
+            .traffic = traffic_},
+        to_begin_);
     const std::lock_guard lock(mutex_);
     forget_the_done();
     const ConnectionId id{next_id_++};
@@ -284,7 +294,10 @@ class StreamServer final : public ServerTransport {
   const UnreadMax unread_max_;
   const Duration to_begin_;
   const std::unique_ptr<TlsContext> tls_;
-  std::shared_ptr<Lender> lender_;  // Shared with the connections; null: they share no memory.
+  // Shared with the connections, as the next two; null: weights go as they are.
+  const std::shared_ptr<WeightsPacker> packer_;
+  const std::shared_ptr<TrafficCount> traffic_ = std::make_shared<TrafficCount>();
+  std::shared_ptr<Lender> lender_;  // Null: they share no memory.
   std::string address_;
   SocketSet sockets_;  // The connections.
   // State below is guarded by mutex_.

@@ -35,6 +35,7 @@
 #include "base/time.h"
 #include "protocol/messages.h"
 #include "wire/payload.h"
+#include "wire/traffic_count.h"
 
 namespace outpace::wire {
 
@@ -46,6 +47,7 @@ struct Received {
   std::uint64_t arrived = 0;  // Numbers of the payload, from the front: all, but for `progress`.
   // For a push: its payload's SquareSum, which the transport adds up while the numbers pass by.
   std::optional<double> squares = std::nullopt;
+  std::uint64_t bytes = 0;  // That the payload took, with its slices.
   // On a server: while a copy of this lives, the message counts as not handled.
   std::shared_ptr<void> turn;
 };
@@ -91,6 +93,8 @@ class ServerTransport {
   [[nodiscard]] virtual bool hung_up(ConnectionId connection) = 0;
   // Whether bytes of some client have come that its thread has not read yet.
   [[nodiscard]] virtual bool has_unread() = 0;
+  // What gradients and weights have taken until now.
+  [[nodiscard]] virtual protocol::Traffic traffic() = 0;
 };
 
 class ClientTransport {

@@ -1,0 +1,118 @@
+#include "live/push_packer.h"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "compress/pack.h"
+
+namespace outpace::live {
+namespace {
+
+std::vector<std::size_t> ends_of(const protocol::Manifest& manifest) {
+  std::vector<std::size_t> ends;
+  for (const std::size_t size : manifest.sizes()) {
+    ends.push_back(size + (ends.empty() ? 0 : ends.back()));
+  }
+  return ends;
+}
+
+bool is_gradient(const protocol::Script& script, std::size_t tensor) {
+  if (script.groups.empty()) {
+    return true;
+  }
+  const protocol::Method method = script.groups[script.group_of[tensor]].method;
+  return method != protocol::Method::kAverage && method != protocol::Method::kNewest;
+}
+
+}  // namespace
+
+PushPacker::PushPacker(std::optional<compress::Compression> own,
+                       const protocol::Manifest& manifest,
+                       const protocol::Script& script)
+    : own_(own), ends_(ends_of(manifest)) {
+  for (std::size_t tensor = 0; tensor < ends_.size(); ++tensor) {
+    const bool packed = is_gradient(script, tensor);
+    if (runs_.empty() || runs_.back().packed != packed) {
+      runs_.push_back({.begin = begin_of(tensor), .end = 0, .packed = packed});
+    }
+    runs_.back().end = ends_[tensor];
+  }
+  if (own_) {
+    settle(*own_);
+  }
+}
+
+std::size_t PushPacker::begin_of(std::size_t tensor) const {
+  return tensor == 0 ? 0 : ends_[tensor - 1];
+}
+
+void PushPacker::welcomed(const protocol::Welcome& welcome) {
+  if (number(unanswered_) != 0) {
+    judged(welcome.counted);
+  }
+  if (!own_) {
+    settle(compress::Compression::parse(welcome.compress.empty() ? "none" : welcome.compress));
+  }
+}
+
+void PushPacker::settle(const compress::Compression& compression) {
+  if (std::exchange(compression_, compression) == compression) {
+    return;
+  }
+  feedback_.reset();
+  if (compression.format.kind != compress::Kind::kNone) {
+    feedback_.emplace(compression, ends_.back());
+  }
+}
+
+std::vector<PushPacker::Part> PushPacker::pack(std::size_t begin,
+                                               std::span<const float> numbers,
+                                               const std::shared_ptr<const void>& keeper) {
+  std::vector<Part> parts;
+  const std::size_t end = begin + numbers.size();
+  for (const Run& run : std::views::reverse(runs_)) {
+    const std::size_t from = std::max(run.begin, begin);
+    const std::size_t to = std::min(run.end, end);
+    if (from < to) {
+      const auto some = numbers.subspan(from - begin, to - from);
+      parts.push_back({.begin = from,
+                       .payload = run.packed ? packed(from, some) : wire::Payload(some, keeper)});
+    }
+  }
+  return parts;
+}
+
+wire::Payload PushPacker::packed(std::size_t begin, std::span<const float> numbers) {
+  const compress::Format& format = feedback_->format();
+  const std::size_t bytes = compress::packed_bytes(format, numbers.size());
+  auto free = std::ranges::find_if(kept_, [](const auto& kept) { return kept.use_count() == 1; });
+  if (free == kept_.end()) {
+    free = kept_.insert(free, std::make_shared<std::vector<std::byte>>());
+  }
+  (*free)->resize(bytes);
+  feedback_->pack(begin, numbers, **free);
+  return {*free, protocol::Packing{.format = format, .bytes = bytes}, numbers.size()};
+}
+
+void PushPacker::pushed(Sequence release, std::vector<std::uint32_t> without) {
+  unanswered_ = release;
+  without_ = std::move(without);
+}
+
+void PushPacker::judged(bool counts) {
+  unanswered_ = {};
+  if (!feedback_) {
+    return;
+  }
+  if (!counts) {
+    return feedback_->given_up();
+  }
+  std::vector<compress::Feedback::Range> except;
+  for (const std::uint32_t tensor : without_) {
+    except.push_back({.begin = begin_of(tensor), .end = ends_[tensor]});
+  }
+  feedback_->accepted(except);
+}
+
+}  // namespace outpace::live
