@@ -1,7 +1,6 @@
 #include "live/push_packer.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "compress/pack.h"
@@ -71,13 +70,13 @@ std::vector<PushPacker::Part> PushPacker::pack(std::size_t begin,
                                                const std::shared_ptr<const void>& keeper) {
   std::vector<Part> parts;
   const std::size_t end = begin + numbers.size();
-  for (const Run& run : std::views::reverse(runs_)) {
-    const std::size_t from = std::max(run.begin, begin);
-    const std::size_t to = std::min(run.end, end);
+  for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
+    const std::size_t from = std::max(run->begin, begin);
+    const std::size_t to = std::min(run->end, end);
     if (from < to) {
       const auto some = numbers.subspan(from - begin, to - from);
       parts.push_back({.begin = from,
-                       .payload = run.packed ? packed(from, some) : wire::Payload(some, keeper)});
+                       .payload = run->packed ? packed(from, some) : wire::Payload(some, keeper)});
     }
   }
   return parts;

@@ -62,13 +62,13 @@ class PushPacker {
 
   // Constant after construction.
   const std::optional<compress::Compression> own_;
-  const std::vector<std::size_t> ends_;  // Of each tensor.
+  const std::vector<std::size_t> ends_;  // The tensors'.
   std::vector<Run> runs_;                // In order.
   // State.
   compress::Compression compression_;
   std::optional<compress::Feedback> feedback_;
   Sequence unanswered_{};
-  std::vector<std::uint32_t> without_;                         // Of the push that is unanswered.
+  std::vector<std::uint32_t> without_;                         // The unanswered push's.
   std::vector<std::shared_ptr<std::vector<std::byte>>> kept_;  // Memory of packed numbers.
 };
 

@@ -59,7 +59,7 @@ struct ServerOptions {
   Spec policy;
   policy::PolicyInputs policy_inputs;
   server::ShardOptions shard;
-  compress::Compression compress;  // Of what workers push, unless they were told otherwise.
+  compress::Compression compress;  // What workers push, unless they were told otherwise.
   compress::WeightsKind compress_weights = compress::WeightsKind::kNone;
   server::Evaluations::Options target;
   bool expects_evaluator = false;  // The run starts when one is there, or after `patience`.
