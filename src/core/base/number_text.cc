@@ -66,6 +66,20 @@ std::string percent(double share) {
   return std::isfinite(share) ? fixed(100.0 * share, 1) + "%" : "-";
 }
 
+std::string bytes(std::uint64_t count) {
+  static constexpr std::array kUnits{" KiB", " MiB", " GiB", " TiB"};
+  constexpr double kStep = 1024.0;
+  if (static_cast<double>(count) < kStep) {
+    return std::to_string(count) + " B";
+  }
+  double value = static_cast<double>(count) / kStep;
+  std::size_t unit = 0;
+  for (; value >= kStep && unit + 1 < kUnits.size(); ++unit) {
+    value /= kStep;
+  }
+  return brief(value) + kUnits.at(unit);
+}
+
 std::string elapsed(double seconds) {
   if (!(seconds >= 0.0 && seconds < 1e9)) {
     return "-";

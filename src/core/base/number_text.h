@@ -20,6 +20,8 @@ namespace outpace::shown {
 [[nodiscard]] std::string brief(double value);
 // A share in [0, 1]: "84.1%".
 [[nodiscard]] std::string percent(double share);
+// "912 B", "76.3 MiB".
+[[nodiscard]] std::string bytes(std::uint64_t count);
 // "12.3s", "12m05s", "3h07m".
 [[nodiscard]] std::string elapsed(double seconds);
 

@@ -39,6 +39,14 @@ TEST(NumberText, KeepsThreeDigitsOrSo) {
   EXPECT_EQ(percent(0.8412), "84.1%");
 }
 
+TEST(NumberText, ShowsBytesInUnitsOf1024) {
+  EXPECT_EQ(bytes(0), "0 B");
+  EXPECT_EQ(bytes(1023), "1023 B");
+  EXPECT_EQ(bytes(1536), "1.500 KiB");
+  EXPECT_EQ(bytes(80'000'000), "76.3 MiB");
+  EXPECT_EQ(bytes(UINT64_MAX), "16,777,216 TiB");
+}
+
 TEST(NumberText, ShowsSecondsThenMinutesThenHours) {
   EXPECT_EQ(elapsed(12.34), "12.3s");
   EXPECT_EQ(elapsed(99.94), "99.9s");

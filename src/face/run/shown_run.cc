@@ -134,6 +134,7 @@ void ShownRun::look(Time now,
     tell_workers(statistics, board);
     gain_ = board.gain_in_words();
   });
+  use_.traffic = statistics.traffic;
   if (now >= next_use_) {
     next_use_ = now + kUsePeriod;
     tell_use(now, processors);

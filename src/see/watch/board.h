@@ -22,6 +22,7 @@
 #include "policy/policy.h"
 #include "policy/stragglers.h"
 #include "protocol/messages.h"
+#include "protocol/traffic.h"
 #include "record/recent_decisions.h"
 #include "watch/alarms.h"
 #include "watch/lanes.h"
@@ -64,6 +65,7 @@ struct ServerUse {
   double processor_seconds = 0.0;
   std::uint64_t resident_bytes = 0;
   std::uint64_t gradient_bytes = 0;  // One gradient's, and that of the weights that a worker gets.
+  protocol::Traffic traffic{};       // What gradients and weights have taken in all.
   double disk_free_share = 1.0;      // Free on the record's disk,
   std::uint64_t disk_free_bytes = std::numeric_limits<std::uint64_t>::max();
 };

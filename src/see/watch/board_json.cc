@@ -196,13 +196,22 @@ void add_lines(const Board& board, Cursor& cursor, JsonText& out) {
   out.raw("]");
 }
 
+void add_carried(const protocol::Carried& carried, JsonText& out) {
+  out.raw(R"({{"payloads":{},"bytes":{},"ratio":)", carried.payloads, carried.bytes);
+  out.number(carried.ratio()).raw("}}");
+}
+
 void add_server(const Board& board, JsonText& out) {
   const ServerUse& use = board.server();
   out.raw(R"(,"server":{{"seconds_a_gradient":)").number(use.seconds_a_gradient);
   out.raw(R"(,"processor_seconds":)").number(use.processor_seconds);
   out.raw(
       R"(,"resident":{},"gradient_bytes":{},"disk_free":)", use.resident_bytes, use.gradient_bytes);
-  out.number(use.disk_free_share).raw("}}");
+  out.number(use.disk_free_share).raw(R"(,"gradients":)");
+  add_carried(use.traffic.gradients, out);
+  out.raw(R"(,"weights":)");
+  add_carried(use.traffic.weights, out);
+  out.raw("}}");
 }
 
 }  // namespace

@@ -226,6 +226,14 @@ void add_server(const Board& board, MetricsText& out) {
           "gauge",
           "Size of one gradient, and of the weights.",
           number(use.gradient_bytes));
+  out.family("outpace_payload_bytes_total", "counter", "Bytes of gradients and weights.");
+  out.sample("of=\"gradients\"", number(use.traffic.gradients.bytes));
+  out.sample("of=\"weights\"", number(use.traffic.weights.bytes));
+  out.family("outpace_payload_numbers_total",
+             "counter",
+             "Numbers of gradients and weights; four bytes each, unless they are packed.");
+  out.sample("of=\"gradients\"", number(use.traffic.gradients.numbers));
+  out.sample("of=\"weights\"", number(use.traffic.weights.numbers));
   out.one("outpace_checkpoints_total",
           "counter",
           "Checkpoints that were begun.",

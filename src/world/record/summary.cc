@@ -66,6 +66,11 @@ ordered_json worker_detail(std::size_t worker,
       {"incarnations", counts.incarnations}};
 }
 
+ordered_json carried(const protocol::Carried& carried) {
+  return {
+      {"payloads", carried.payloads}, {"bytes", carried.bytes}, {"ratio", number(carried.ratio())}};
+}
+
 ordered_json evaluation_detail(const server::Evaluation& evaluation) {
   ordered_json json{{"version", count(evaluation.version)},
                     {"seconds", to_seconds(evaluation.committed)},
@@ -131,6 +136,8 @@ ordered_json to_json(const Summary& summary) {
       {"epochs_complete", counts.epochs_complete},
       {"examples_used_per_epoch_min", counts.examples_used_per_epoch_min},
       {"examples_used_per_epoch_max", counts.examples_used_per_epoch_max}};
+  json["traffic"] = {{"gradients", carried(counts.traffic.gradients)},
+                     {"weights", carried(counts.traffic.weights)}};
   json["processors"] = summary.processors ? to_json(*summary.processors) : ordered_json(nullptr);
   json["workers_detail"] = ordered_json::array();
   for (std::size_t worker = 0; worker < counts.workers.size(); ++worker) {

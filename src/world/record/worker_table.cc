@@ -54,6 +54,22 @@ std::vector<std::size_t> listed(const server::Statistics& counts) {
   return workers;
 }
 
+std::string carried_text(const protocol::Carried& carried) {
+  std::string text = shown::bytes(carried.bytes);
+  if (carried.numbers * sizeof(float) != carried.bytes) {
+    text += fmt::format(" ({} times fewer than as float32)", shown::brief(carried.ratio()));
+  }
+  return text;
+}
+
+// A line; empty if it is not known.
+std::string traffic_text(const protocol::Traffic& traffic) {
+  return traffic == protocol::Traffic{} ? ""
+                                        : fmt::format("  gradients took {}, weights {}\n",
+                                                      carried_text(traffic.gradients),
+                                                      carried_text(traffic.weights));
+}
+
 // What is unusual about a worker; empty for most.
 std::string note(const server::WorkerStatistics& worker,
                  std::optional<double> factor,
@@ -226,7 +242,7 @@ std::string headline(const Summary& summary) {
   if (counts.gradients_refused > 0) {
     text += fmt::format(", {} refused (not finite)", shown::grouped(counts.gradients_refused));
   }
-  text += "\n";
+  text += "\n" + traffic_text(counts.traffic);
   if (!summary.why_ended.empty()) {
     text += "  ended: " + summary.why_ended + "\n";
   }

@@ -374,6 +374,9 @@ function legend(id, entries) {
     return span;
   }));
 }
+// What gradients or weights have taken; records of earlier programs do not say.
+const carried = (all) => !all || !all.payloads ? "–"
+  : bytes(all.bytes) + (all.ratio > 1.005 ? `, ${all.ratio.toFixed(1)} times fewer than as float32` : "");
 function showWords(frame) {
   const last = run.points[run.points.length - 1];
   $("t-time").textContent = seconds(frame.now);
@@ -401,7 +404,9 @@ function showWords(frame) {
     ["processor time for a gradient", use.seconds_a_gradient ? seconds(use.seconds_a_gradient) : "–"],
     ["processor time in all", use.processor_seconds ? seconds(use.processor_seconds) : "–"],
     ["a gradient, and the weights", use.gradient_bytes ? bytes(use.gradient_bytes) : "–"],
-    ["gradients taken in", use.gradient_bytes ? bytes(rate * use.gradient_bytes) + "/s" : rate.toFixed(1) + "/s"],
+    ["gradients taken in", rate.toFixed(1) + "/s"],
+    ["gradients, in bytes", carried(use.gradients)],
+    ["weights handed out, in bytes", carried(use.weights)],
     ["memory", use.resident ? bytes(use.resident) : "–"],
     ["disk free", use.resident ? (100 * use.disk_free).toFixed(0) + " %" : "–"],
     ["checkpoints", frame.checkpoints + (frame.last_checkpoint !== null ? `, the last at ${frame.last_checkpoint.toFixed(1)} s` : "")],
