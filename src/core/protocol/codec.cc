@@ -273,6 +273,7 @@ Message read(const pb::Release& release) {
   }
   out.ahead = read_ahead(release.ahead());
   out.inner_rate = release.inner_rate();
+  out.kept = release.kept();
   return out;
 }
 Message read(const pb::Cancel& cancel) {

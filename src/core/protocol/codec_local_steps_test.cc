@@ -50,7 +50,8 @@ TEST(LocalStepsCodec, GivesBackWhatIsSaidOfThem) {
                         .may_keep_part = true,
                         .now = Time{},
                         .ranges = {{.epoch = 0, .begin = 0, .end = 12}},
-                        .inner_rate = 0.5};
+                        .inner_rate = 0.5,
+                        .kept = true};
   EXPECT_EQ(there_and_back(release), release);
 }
 

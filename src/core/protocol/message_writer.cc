@@ -139,6 +139,7 @@ void write(const Release& release, pb::Frame& frame) {
   out.set_may_keep_part(release.may_keep_part);
   out.set_now_ns(release.now.time_since_epoch().count());
   out.set_inner_rate(release.inner_rate);
+  out.set_kept(release.kept);
   for (const Range& range : release.ranges) {
     out.add_ranges(range.epoch);
     out.add_ranges(range.begin);

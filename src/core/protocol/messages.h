@@ -341,6 +341,7 @@ struct Release {
   // computes on them before (steps ahead) is lost if the next release has others: it alone counts.
   std::vector<Ranges> ahead{};
   double inner_rate = 0.0;  // The learning rate of local steps; finite and at least 0.
+  bool kept = false;        // The server keeps a checkpoint of this version.
 
   bool operator==(const Release&) const = default;
 };

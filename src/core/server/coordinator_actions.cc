@@ -162,7 +162,8 @@ void Coordinator::release(Time now, const policy::Release& action, Effects& out)
                                   .now = run_time(now),
                                   .ranges = member.ranges,
                                   .ahead = member.ahead,
-                                  .inner_rate = inner_rate()});
+                                  .inner_rate = inner_rate(),
+                                  .kept = checkpoint_due_});
 }
 
 double Coordinator::inner_rate() const {

@@ -146,18 +146,20 @@ void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& le
   const worker::Pace pace = job::make_pace(job.work, worker, workers, whole_file);
   const std::vector<worker::Attack> attacks = job::parse_attacks(job.work.attacks, workers);
   const auto source = make_source(job.work, worker, workers, job.seed, learner);
-  live::LocalWork local{.steps_ahead = job.steps_ahead};
+  live::StateKeeper keeper;
   std::optional<WorkerState> state;
   if (!job.keep_state.empty()) {
     state.emplace(job.keep_state, worker, [&](const std::string& line) { terminal.say(line); });
-    local.keep = std::bind_front(&WorkerState::keep, &*state);
-    local.take_up = std::bind_front(&WorkerState::take_up, &*state);
+    keeper.keep = std::bind_front(&WorkerState::keep, &*state);
+    keeper.take_up = std::bind_front(&WorkerState::take_up, &*state);
   }
-  live::run_worker(
-      {.session = session, .rejoin_for = job.reaching.rejoin_for, .local = std::move(local)},
-      *source,
-      pace,
-      worker::Attacker::of(attacks, WorkerId{worker}, job.seed));
+  live::run_worker({.session = session,
+                    .rejoin_for = job.reaching.rejoin_for,
+                    .steps_ahead = job.steps_ahead,
+                    .keeper = std::move(keeper)},
+                   *source,
+                   pace,
+                   worker::Attacker::of(attacks, WorkerId{worker}, job.seed));
   if (leaving.asked() && leaving.exit_code() != 0) {
     throw Error(ExitCode{leaving.exit_code()}, "interrupted");
   }

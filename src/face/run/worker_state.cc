@@ -33,17 +33,17 @@ WorkerState::WorkerState(const std::filesystem::path& folder,
 
 void WorkerState::keep(const protocol::Welcome& welcome,
                        Version version,
-                       update::LocalPhase& phase) {
+                       const live::OwnState& state) {
   const Clock::time_point begun = Clock::now();
   if (begun < due_) {
     return;
   }
   try {
-    write(welcome, version, phase);
+    write(welcome, version, state);
     failed_ = false;
   } catch (const Error& error) {
     if (!std::exchange(failed_, true)) {
-      say_("the state of this worker's local steps is not kept: " + std::string(error.what()));
+      say_("the state of this worker is not kept: " + std::string(error.what()));
     }
   }
   const Clock::time_point now = Clock::now();
@@ -52,7 +52,7 @@ void WorkerState::keep(const protocol::Welcome& welcome,
 
 void WorkerState::write(const protocol::Welcome& welcome,
                         Version version,
-                        update::LocalPhase& phase) {
+                        const live::OwnState& state) {
   std::error_code ignored;  // What cannot be made cannot be written to.
   std::filesystem::create_directories(folder_, ignored);
   if (job_ != welcome.job) {  // Another job's may be at a later version, and would count as newer.
@@ -62,19 +62,19 @@ void WorkerState::write(const protocol::Welcome& welcome,
     job_ = welcome.job;
   }
   checkpoint::StateWriter writer;
-  phase.keep(writer);
+  state.keep(writer);
   checkpoint::write(folder_,
                     {.head = {.job = welcome.job,
                               .generation = welcome.generation,
                               .version = version,
-                              .policy = phase.optimizer(),
+                              .policy = state.name(),
                               .program = "outpace " OUTPACE_VERSION},
                      .state = writer.take()});
   checkpoint::remove_old(folder_, 1);
 }
 
 std::optional<Version> WorkerState::take_up(const protocol::Welcome& welcome,
-                                            update::LocalPhase& phase) const {
+                                            const live::OwnState& state) const {
   if (checkpoint::list(folder_).empty()) {
     return std::nullopt;
   }
@@ -84,13 +84,12 @@ std::optional<Version> WorkerState::take_up(const protocol::Welcome& welcome,
       return std::nullopt;
     }
     checkpoint::StateReader reader(std::move(found.state));
-    phase.keep(reader);
+    state.keep(reader);
     return found.head.version;
   } catch (const Error& error) {
     throw Error(ExitCode::kUnreadable,
                 folder_.string() + ": " + error.what() +
-                    "; remove that folder, and the optimizer of this worker's local steps begins "
-                    "anew");
+                    "; remove that folder, and this worker begins anew");
   }
 }
 

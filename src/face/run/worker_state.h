@@ -1,5 +1,6 @@
-// A worker's own state of its local steps, kept in a folder: what its optimizer remembers. A
-// process that is started again goes on with it. Each is a checkpoint (checkpoint/checkpoint.h):
+// A worker's own state, kept in a folder: what its optimizer of local steps remembers, and what
+// packing its pushes left behind. A process that is started again goes on with it. Each is a
+// checkpoint (checkpoint/checkpoint.h):
 //
 //   FOLDER/worker-3/g0001-u000000001000/
 
@@ -13,8 +14,8 @@
 #include <string>
 
 #include "base/ids.h"
+#include "live/own_state.h"
 #include "protocol/messages.h"
-#include "update/local_phase.h"
 
 namespace outpace::run {
 
@@ -27,16 +28,16 @@ class WorkerState {
 
   // After a push at this version, unless the last time was a short while ago. What the folder has
   // of another job goes.
-  void keep(const protocol::Welcome& welcome, Version version, update::LocalPhase& phase);
+  void keep(const protocol::Welcome& welcome, Version version, const live::OwnState& state);
   // The version that the state was kept at; nothing if none of this job was. Throws
   // Error(kUnreadable) if it is damaged, or of another optimizer or network.
   [[nodiscard]] std::optional<Version> take_up(const protocol::Welcome& welcome,
-                                               update::LocalPhase& phase) const;
+                                               const live::OwnState& state) const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  void write(const protocol::Welcome& welcome, Version version, update::LocalPhase& phase);
+  void write(const protocol::Welcome& welcome, Version version, const live::OwnState& state);
 
   std::filesystem::path folder_;
   std::function<void(const std::string&)> say_;

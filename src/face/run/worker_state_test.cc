@@ -43,22 +43,23 @@ class WorkerStateTest : public testing::Test {
 TEST_F(WorkerStateTest, AnotherProcessGoesOnAsTheFirstWouldHave) {
   update::LocalPhase first = phase();
   (void)step(first);
-  state().keep(welcome_, Version{5}, first);
+  state().keep(welcome_, Version{5}, {.phase = &first});
   update::LocalPhase second = phase();
-  EXPECT_EQ(state().take_up(welcome_, second), Version{5});
+  EXPECT_EQ(state().take_up(welcome_, {.phase = &second}), Version{5});
   EXPECT_EQ(step(second), step(first));
-  EXPECT_EQ(state(4).take_up(welcome_, second), std::nullopt);  // Another worker's.
+  EXPECT_EQ(state(4).take_up(welcome_, {.phase = &second}), std::nullopt);  // Another worker's.
   EXPECT_TRUE(said_.empty());
 }
 
 TEST_F(WorkerStateTest, TheNewestIsTakenUpAndNoOlderOneKept) {
   update::LocalPhase one = phase();
   (void)step(one);
-  state().keep(welcome_, Version{5}, one);
+  state().keep(welcome_, Version{5}, {.phase = &one});
   (void)step(one);
-  state().keep({.job = kJob, .generation = 2}, Version{4}, one);  // The server went back.
+  state().keep(
+      {.job = kJob, .generation = 2}, Version{4}, {.phase = &one});  // The server went back.
   update::LocalPhase second = phase();
-  EXPECT_EQ(state().take_up(welcome_, second), Version{4});
+  EXPECT_EQ(state().take_up(welcome_, {.phase = &second}), Version{4});
   EXPECT_EQ(step(second), step(one));
   const auto kept = std::filesystem::directory_iterator(folder_.path() / "workers" / "worker-3");
   EXPECT_EQ(std::distance(begin(kept), end(kept)), 1);
@@ -67,18 +68,18 @@ TEST_F(WorkerStateTest, TheNewestIsTakenUpAndNoOlderOneKept) {
 TEST_F(WorkerStateTest, AnotherJobsIsNotTakenUp) {
   update::LocalPhase one = phase();
   (void)step(one);
-  state().keep(welcome_, Version{5}, one);
-  EXPECT_EQ(state().take_up({.job = kJob + 1, .generation = 1}, one), std::nullopt);
+  state().keep(welcome_, Version{5}, {.phase = &one});
+  EXPECT_EQ(state().take_up({.job = kJob + 1, .generation = 1}, {.phase = &one}), std::nullopt);
 }
 
 TEST_F(WorkerStateTest, ANewJobTakesTheFolderOver) {
   update::LocalPhase one = phase();
   (void)step(one);
-  state().keep(welcome_, Version{500}, one);
+  state().keep(welcome_, Version{500}, {.phase = &one});
   const protocol::Welcome other{.job = kJob + 1, .generation = 1};
-  state().keep(other, Version{5}, one);
+  state().keep(other, Version{5}, {.phase = &one});
   update::LocalPhase second = phase();
-  EXPECT_EQ(state().take_up(other, second), Version{5});
+  EXPECT_EQ(state().take_up(other, {.phase = &second}), Version{5});
   EXPECT_EQ(step(second), step(one));
 }
 
@@ -86,17 +87,17 @@ TEST_F(WorkerStateTest, ItIsNotWrittenAgainAtOnce) {
   update::LocalPhase one = phase();
   (void)step(one);
   WorkerState kept = state();
-  kept.keep(welcome_, Version{5}, one);
-  kept.keep(welcome_, Version{6}, one);
-  EXPECT_EQ(kept.take_up(welcome_, one), Version{5});
+  kept.keep(welcome_, Version{5}, {.phase = &one});
+  kept.keep(welcome_, Version{6}, {.phase = &one});
+  EXPECT_EQ(kept.take_up(welcome_, {.phase = &one}), Version{5});
 }
 
 TEST_F(WorkerStateTest, AnotherOptimizersIsRefused) {
   update::LocalPhase one = phase();
   (void)step(one);
-  state().keep(welcome_, Version{5}, one);
+  state().keep(welcome_, Version{5}, {.phase = &one});
   update::LocalPhase other = phase("adam");
-  const std::string why = error_of([&] { (void)state().take_up(welcome_, other); });
+  const std::string why = error_of([&] { (void)state().take_up(welcome_, {.phase = &other}); });
   EXPECT_NE(why.find("is of momentum:mu=0.5 and 2 weights; the job has adam and 2"),
             std::string::npos)
       << why;
@@ -108,7 +109,7 @@ TEST_F(WorkerStateTest, ADiskThatRefusesIsSaidOnceAndTrainingGoesOn) {
   (void)step(one);
   WorkerState kept = state();
   for (int i = 0; i < 30; ++i) {
-    kept.keep(welcome_, Version{5}, one);
+    kept.keep(welcome_, Version{5}, {.phase = &one});
   }
   ASSERT_EQ(said_.size(), 1U);
   EXPECT_NE(said_[0].find("not kept: "), std::string::npos) << said_[0];

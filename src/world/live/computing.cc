@@ -51,4 +51,15 @@ std::optional<protocol::Verdict> Computing::finish_push() {
   return verdict;
 }
 
+void Computing::take_up(Version at, update::LocalPhase* phase) {
+  live::take_up(lasting_.keeper(), session().welcome(), worker(), at, own(phase));
+}
+
+void Computing::keep(Version at, update::LocalPhase* phase) {
+  const OwnState state = own(phase);
+  if (lasting_.keeper().keep && state.remembers()) {
+    lasting_.keeper().keep(session().welcome(), at, state);
+  }
+}
+
 }  // namespace outpace::live

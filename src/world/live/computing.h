@@ -40,8 +40,16 @@ class Computing {
   // The same in two steps.
   void start_push(const WorkerSession::Result& result);
   std::optional<protocol::Verdict> finish_push();
+  // Before the first push of this process, at a release of version `at`, and after each push.
+  // `phase` may be null.
+  void take_up(Version at, update::LocalPhase* phase);
+  void keep(Version at, update::LocalPhase* phase);
 
  private:
+  [[nodiscard]] OwnState own(update::LocalPhase* phase) {
+    return {.phase = phase, .packer = &lasting_.packer()};
+  }
+
   LastingSession& lasting_;
   WorkerObserver* observer_;  // Null: none.
   std::uint64_t iteration_ = 0;

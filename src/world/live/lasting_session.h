@@ -5,33 +5,21 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "live/own_state.h"
 #include "live/worker_session.h"
-#include "update/local_phase.h"
 #include "worker/order.h"
 
 namespace outpace::live {
 
-// What a worker with local steps is told beside them.
-struct LocalWork {
-  bool steps_ahead = false;  // While its push and the next weights travel.
-  // Keeps the state of its optimizer after a push at this version, or may. Null: it is lost when
-  // the process ends.
-  std::function<void(const protocol::Welcome&, Version, update::LocalPhase&)> keep = nullptr;
-  // Takes up what was kept, and returns the version; nothing if nothing of this job was. Null as
-  // the other is.
-  std::function<std::optional<Version>(const protocol::Welcome&, update::LocalPhase&)> take_up =
-      nullptr;
-};
-
 struct WorkerOptions {
   SessionOptions session;
   Duration rejoin_for = std::chrono::minutes(10);  // After a lost connection.
-  LocalWork local{};
+  bool steps_ahead = false;  // With local steps: while a push and the next weights travel.
+  StateKeeper keeper{};
 };
 
 class LastingSession {
@@ -54,6 +42,8 @@ class LastingSession {
   [[nodiscard]] const std::string& constants() const { return constants_; }
 
   [[nodiscard]] WorkerId worker() const { return options_.session.worker; }
+  [[nodiscard]] PushPacker& packer() { return *options_.session.packer; }
+  [[nodiscard]] const StateKeeper& keeper() const { return options_.keeper; }
 
   // The connection over which the last task came; next() may replace it.
   [[nodiscard]] WorkerSession& session() { return *session_; }

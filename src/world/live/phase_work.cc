@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <string>
 #include <utility>
 
 #include "base/spec.h"
@@ -101,7 +99,7 @@ bool PhaseWork::step(double rate,
 }
 
 bool PhaseWork::may_go_ahead(const LastingSession::Task& task) {
-  return options_.steps_ahead && phase_->can_go_on() && !task.ahead.empty() &&
+  return steps_ahead_ && phase_->can_go_on() && !task.ahead.empty() &&
          !task.ahead.front().empty() && session().slowness() == 1.0 &&
          session().cancelled() == CancelMode::kNone;
 }
@@ -126,24 +124,9 @@ update::LocalPhase& PhaseWork::phase(Version at) {
     phase_.emplace(Spec::parse(welcome.inner_optimizer),
                    welcome.inner_weight_decay,
                    computing_.source.manifest().sizes());
-    take_up_state(at);
+    computing_.take_up(at, &*phase_);
   }
   return *phase_;
-}
-
-void PhaseWork::take_up_state(Version at) {
-  if (!phase_->remembers() || count(at) == 0) {
-    return;
-  }
-  const std::optional<Version> kept =
-      options_.take_up ? options_.take_up(session().welcome(), *phase_) : std::nullopt;
-  const std::string joins = "outpace: " + name(computing_.worker()) + " joins at update " +
-                            std::to_string(count(at)) + ": the " + phase_->optimizer() +
-                            " of its local steps ";
-  const std::string how =
-      kept ? "goes on with the state that it had at update " + std::to_string(count(*kept))
-           : "begins anew, with nothing of earlier steps";
-  std::fprintf(stderr, "%s%s\n", joins.c_str(), how.c_str());
 }
 
 void PhaseWork::judged(const std::optional<protocol::Verdict>& verdict, Version at) {
@@ -151,9 +134,7 @@ void PhaseWork::judged(const std::optional<protocol::Verdict>& verdict, Version 
     ahead_.reset();
     return;
   }
-  if (options_.keep && phase_->remembers()) {
-    options_.keep(session().welcome(), at, *phase_);
-  }
+  computing_.keep(at, &*phase_);
 }
 
 }  // namespace outpace::live

@@ -15,8 +15,8 @@ namespace outpace::live {
 
 class PhaseWork {
  public:
-  PhaseWork(Computing& computing, const LocalWork& options)
-      : computing_(computing), options_(options) {}
+  PhaseWork(Computing& computing, bool steps_ahead)
+      : computing_(computing), steps_ahead_(steps_ahead) {}
 
   // Local steps, a mini-batch each, until the lease is used or the server asks for what there is;
   // then their push. False if there is nothing to push: the task was given up.
@@ -47,13 +47,10 @@ class PhaseWork {
   void go_ahead(const LastingSession::Task& task);
   // `at`: the version of its release.
   update::LocalPhase& phase(Version at);
-  // The run has made steps before this process came: its optimizer goes on with what was kept, or
-  // begins anew.
-  void take_up_state(Version at);
   void judged(const std::optional<protocol::Verdict>& verdict, Version at);
 
   Computing& computing_;
-  const LocalWork& options_;
+  const bool steps_ahead_;
   std::optional<update::LocalPhase> phase_;  // Its optimizer lasts from phase to phase.
   std::optional<Ahead> ahead_;
 };

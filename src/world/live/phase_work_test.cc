@@ -68,7 +68,7 @@ class PhaseWork : public testing::Test {
     EXPECT_EQ(error_of([&] {
                 run_worker({.session = {.server = server.address(), .token = kEvaluatorToken},
                             .rejoin_for = {},
-                            .local = {.steps_ahead = steps_ahead}},
+                            .steps_ahead = steps_ahead},
                            source,
                            worker::Pace(worker::PaceOptions{}));
               }),

@@ -50,6 +50,8 @@ void PushPacker::welcomed(const protocol::Welcome& welcome) {
   if (number(unanswered_) != 0) {
     judged(welcome.counted);
   }
+  went_back_ = generation_ != 0 && generation_ != welcome.generation;
+  generation_ = welcome.generation;
   if (!own_) {
     settle(compress::Compression::parse(welcome.compress.empty() ? "none" : welcome.compress));
   }
@@ -60,8 +62,28 @@ void PushPacker::settle(const compress::Compression& compression) {
     return;
   }
   feedback_.reset();
+  kept_.clear();
   if (compression.format.kind != compress::Kind::kNone) {
     feedback_.emplace(compression, ends_.back());
+  }
+}
+
+void PushPacker::released(const protocol::Release& release) {
+  if (!remembers()) {
+    return;
+  }
+  if (std::exchange(went_back_, false)) {
+    const auto then = std::ranges::find(kept_, release.version, &Kept::version);
+    if (then != kept_.end()) {
+      feedback_ = then->feedback;
+    }
+    kept_.clear();
+  }
+  if (release.kept) {
+    kept_.push_back({.version = release.version, .feedback = *feedback_});
+    if (kept_.size() > kKeptMost) {
+      kept_.pop_front();
+    }
   }
 }
 
@@ -85,9 +107,9 @@ std::vector<PushPacker::Part> PushPacker::pack(std::size_t begin,
 wire::Payload PushPacker::packed(std::size_t begin, std::span<const float> numbers) {
   const compress::Format& format = feedback_->format();
   const std::size_t bytes = compress::packed_bytes(format, numbers.size());
-  auto free = std::ranges::find_if(kept_, [](const auto& kept) { return kept.use_count() == 1; });
-  if (free == kept_.end()) {
-    free = kept_.insert(free, std::make_shared<std::vector<std::byte>>());
+  auto free = std::ranges::find_if(memory_, [](const auto& one) { return one.use_count() == 1; });
+  if (free == memory_.end()) {
+    free = memory_.insert(free, std::make_shared<std::vector<std::byte>>());
   }
   (*free)->resize(bytes);
   feedback_->pack(begin, numbers, **free);

@@ -8,11 +8,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "compress/feedback.h"
 #include "compress/format.h"
 #include "protocol/messages.h"
@@ -31,6 +33,13 @@ class PushPacker {
   // verdict was lost with the connection before.
   void welcomed(const protocol::Welcome& welcome);
   [[nodiscard]] bool packs() const { return feedback_.has_value(); }
+  // Whether something may be left behind.
+  [[nodiscard]] bool remembers() const { return packs() && compression_.feedback > 0.0; }
+  // What is left, without the push that has no verdict. REQUIRES: remembers().
+  void keep(Archive& archive) { feedback_->keep(archive); }
+  // A release begins. The server keeps a checkpoint of some versions. One that goes back to such a
+  // version finds what was left behind as it was then, so that the run goes on as it would have.
+  void released(const protocol::Release& release);
   // The push whose verdict has not come; 0: none.
   [[nodiscard]] Sequence unanswered() const { return unanswered_; }
 
@@ -60,6 +69,13 @@ class PushPacker {
   void settle(const compress::Compression& compression);
   [[nodiscard]] wire::Payload packed(std::size_t begin, std::span<const float> numbers);
 
+  // What was left behind when the server kept this version.
+  struct Kept {
+    Version version;
+    compress::Feedback feedback;
+  };
+  static constexpr std::size_t kKeptMost = 2;  // The newest may not have reached the disk.
+
   // Constant after construction.
   const std::optional<compress::Compression> own_;
   const std::vector<std::size_t> ends_;  // The tensors'.
@@ -68,8 +84,11 @@ class PushPacker {
   compress::Compression compression_;
   std::optional<compress::Feedback> feedback_;
   Sequence unanswered_{};
-  std::vector<std::uint32_t> without_;                         // The unanswered push's.
-  std::vector<std::shared_ptr<std::vector<std::byte>>> kept_;  // Memory of packed numbers.
+  std::vector<std::uint32_t> without_;  // The unanswered push's.
+  std::uint32_t generation_ = 0;        // The server's; 0: there was none yet.
+  bool went_back_ = false;  // This server is another one, and its first release is to come.
+  std::deque<Kept> kept_;   // The newest last.
+  std::vector<std::shared_ptr<std::vector<std::byte>>> memory_;  // For packed numbers.
 };
 
 }  // namespace outpace::live

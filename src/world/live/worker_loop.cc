@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "live/computing.h"
 #include "live/phase_work.h"
@@ -20,8 +21,8 @@ using worker::CancelMode;
 
 class Work {
  public:
-  Work(Computing& computing, const LocalWork& local)
-      : computing_(computing), source_(computing.source), phases_(computing, local) {
+  Work(Computing& computing, bool steps_ahead)
+      : computing_(computing), source_(computing.source), phases_(computing, steps_ahead) {
     for (const std::size_t size : source_.manifest().sizes()) {
       tensors_.push_back({.begin = tensors_.empty() ? 0 : tensors_.back().end, .end = 0});
       tensors_.back().end = tensors_.back().begin + size;
@@ -32,6 +33,10 @@ class Work {
   bool answer(LastingSession::Task& task) {
     if (!session().welcome().inner_optimizer.empty()) {
       return phases_.answer(task);
+    }
+    const Version at = task.work.release.version;
+    if (!std::exchange(begun_, true)) {
+      computing_.take_up(at, nullptr);
     }
     const std::size_t whole = task.examples.size();
     const std::span examples =
@@ -50,7 +55,9 @@ class Work {
       computing_.attacker->corrupt(gradient_);
     }
     task.work.weights = {};  // The server may use their memory again.
-    (void)computing_.push(result);
+    if (computing_.push(result)) {
+      computing_.keep(at, nullptr);
+    }
     return true;
   }
 
@@ -168,6 +175,7 @@ class Work {
   Computing& computing_;
   worker::GradientSource& source_;
   PhaseWork phases_;
+  bool begun_ = false;
   std::vector<worker::Slice> tensors_;  // Where each one's numbers are.
   std::span<float> gradient_;           // The session's.
   std::vector<float> part_gradient_;
@@ -186,16 +194,15 @@ void run_worker(const WorkerOptions& options,
                           .dataset_examples = source.dataset_examples(),
                           .initial_weights = [&source] { return source.initial_weights(); },
                           .script = source.script(),
-                          .ahead = options.local.steps_ahead ? 1U : 0U,
+                          .ahead = options.steps_ahead ? 1U : 0U,
                           .steps_locally = true});
-  const LocalWork& local = options.local;
   if (session.session().welcomed() && session.session().welcome().inner_optimizer.empty() &&
-      (local.steps_ahead || local.keep)) {
+      (options.steps_ahead || (options.keeper.keep && !session.packer().remembers()))) {
     std::fputs("outpace: this job has no local steps: --steps-ahead and --keep-state do nothing\n",
                stderr);
   }
   Computing computing(session, source, pace, attacker, observer);
-  Work work(computing, local);
+  Work work(computing, options.steps_ahead);
   while (auto task = session.next()) {
     if (observer != nullptr) {
       observer->released(session.session().welcome(), task->work);

@@ -106,6 +106,7 @@ std::optional<WorkerSession::Task> WorkerSession::next() {
     }
     if (released) {
       current_ = inbox_.newest().sequence;
+      packer_->released(inbox_.newest());
       return Task{inbox_.newest(), std::move(weights_)};
     }
     if (std::exchange(needs_weights_, false)) {
@@ -270,6 +271,7 @@ void WorkerSession::send(const Result& result, wire::Room gradient, std::size_t 
   }
   const std::span<const float> front = gradient.numbers.first(gradient.numbers.size() - sent);
   wire::Payload payload = send_slices(0, front, gradient.keeper);
+  gradient = {};  // Its memory is free once it has been sent.
   packer_->pushed(current_, result.without);
   transport_->send(protocol::Push{.id = identity(),
                                   .examples = result.examples,
