@@ -4,87 +4,202 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 
-#include "compress/format.h"
 #include "compress/scale.h"
+
+// What is inlined into a function of its own processor's instructions is compiled for these. The
+// compiler vectorises each loop over a block, whose length it knows.
+#define OUTPACE_INLINED [[gnu::always_inline]] inline
 
 namespace outpace::compress {
 namespace {
 
-constexpr float kLevels8 = 127.0F;
-constexpr float kLevels4 = 7.0F;
 constexpr std::size_t kScaleBytes = 2;
+// A sum with it has no digits below 1: rounded to nearest, ties to even. Its last byte is the whole
+// number in two's complement.
+constexpr float kWhole = 0x1.8p23F;
 
-using Codes = std::array<std::int8_t, kBlock>;
+template <Kind kind>
+constexpr float kLevels = kind == Kind::kInt8 ? 127.0F : 7.0F;
+template <Kind kind>
+constexpr std::size_t kCodeBytes = kind == Kind::kInt8 ? kBlock : kBlock / 2;
 
-// Puts the block's scale, and gives back the whole numbers of it.
-Codes quantise(std::span<const float> block, float levels, std::byte* packed) {
-  std::uint32_t peak = 0;
-  for (const float number : block) {
-    peak = std::max(peak, std::bit_cast<std::uint32_t>(number) & kMagnitude);
+OUTPACE_INLINED std::uint32_t bits_of(float number) {
+  return __builtin_bit_cast(std::uint32_t, number);
+}
+
+// The last bits of sums with kWhole, as bytes or half bytes.
+template <Kind kind>
+OUTPACE_INLINED void put_codes(const float* whole, std::byte* to) {
+  for (std::size_t i = 0; i < kCodeBytes<kind>; ++i) {
+    if constexpr (kind == Kind::kInt8) {
+      to[i] = static_cast<std::byte>(bits_of(whole[i]) & 0xffU);
+    } else {
+      to[i] = static_cast<std::byte>((bits_of(whole[2 * i]) & 0x0fU) |
+                                     ((bits_of(whole[2 * i + 1]) & 0x0fU) << 4U));
+    }
   }
-  const std::uint32_t scale = scale_for(peak, levels);
-  put_scale(scale, packed);
-  Codes codes{};
-  if (scale == 0 || scale == kNaN) {
-    return codes;
+}
+
+// One block. `before` and `after` are null if nothing is remembered.
+template <Kind kind>
+OUTPACE_INLINED void pack_block(
+    const float* numbers, const float* before, float share, float* after, std::byte* to) {
+  float added[kBlock];
+  if (before != nullptr) {
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      added[i] = numbers[i] + share * before[i];
+    }
   }
-  // A quotient is rounded to nearest, ties to even, by a sum that has no digits below 1.
-  constexpr float kWhole = 0x1.8p23F;
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const float sum = block[i] / std::bit_cast<float>(scale) + kWhole;
-    codes.at(i) = static_cast<std::int8_t>(std::bit_cast<std::uint32_t>(sum) & 0xffU);
+  const float* const sums = before != nullptr ? added : numbers;
+  std::int32_t peak = 0;
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    const auto magnitude = static_cast<std::int32_t>(bits_of(sums[i]) & kMagnitude);
+    peak = peak < magnitude ? magnitude : peak;
   }
-  return codes;
+  const std::uint32_t scale_bits = scale_for(static_cast<std::uint32_t>(peak), kLevels<kind>);
+  put_scale(scale_bits, to);
+  to += kScaleBytes;
+  if (scale_bits == kNaN) {
+    std::memset(to, 0, kCodeBytes<kind>);
+    if (before != nullptr) {
+      std::memcpy(after, before, sizeof added);
+    }
+    return;
+  }
+  // With a scale of 0 all numbers are 0.
+  const float scale = scale_bits == 0 ? 1.0F : __builtin_bit_cast(float, scale_bits);
+  float whole[kBlock];
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    whole[i] = sums[i] / scale + kWhole;
+  }
+  put_codes<kind>(whole, to);
+  if (before != nullptr) {
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      after[i] = sums[i] - (whole[i] - kWhole) * scale;
+    }
+  }
+}
+
+template <Kind kind>
+OUTPACE_INLINED void pack_all(const Sums& sums, std::byte* packed) {
+  const std::size_t size = sums.numbers.size();
+  const bool remembers = !sums.before.empty();
+  const float* const numbers = sums.numbers.data();
+  const float* const before = sums.before.data();
+  float* const after = sums.after.data();
+  std::size_t i = 0;
+  for (; i + kBlock <= size; i += kBlock) {
+    if (remembers) {
+      pack_block<kind>(numbers + i, before + i, sums.share, after + i, packed);
+    } else {
+      pack_block<kind>(numbers + i, nullptr, 0.0F, nullptr, packed);
+    }
+    packed += kScaleBytes + kCodeBytes<kind>;
+  }
+  if (const std::size_t rest = size - i; rest > 0) {  // As a block with zeros behind.
+    float padded[3][kBlock] = {};
+    std::byte bytes[kScaleBytes + kCodeBytes<kind>];
+    std::memcpy(padded[0], numbers + i, rest * sizeof(float));
+    if (remembers) {
+      std::memcpy(padded[1], before + i, rest * sizeof(float));
+    }
+    pack_block<kind>(padded[0], padded[1], sums.share, padded[2], bytes);
+    std::memcpy(packed, bytes, kScaleBytes + (kind == Kind::kInt8 ? rest : (rest + 1) / 2));
+    if (remembers) {
+      std::memcpy(after + i, padded[2], rest * sizeof(float));
+    }
+  }
+}
+
+template <Kind kind>
+OUTPACE_INLINED void unpack_block(const std::byte* from, float* numbers) {
+  const float scale = get_scale(from);
+  from += kScaleBytes;
+  if constexpr (kind == Kind::kInt8) {
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      const int code = static_cast<std::int8_t>(std::to_integer<std::uint8_t>(from[i]));
+      numbers[i] = scale * static_cast<float>(code);
+    }
+  } else {
+    for (std::size_t i = 0; i < kBlock / 2; ++i) {
+      const int byte = static_cast<std::int8_t>(std::to_integer<std::uint8_t>(from[i]));
+      numbers[2 * i] = scale * static_cast<float>(((byte & 15) ^ 8) - 8);
+      numbers[2 * i + 1] = scale * static_cast<float>(byte >> 4);
+    }
+  }
+}
+
+template <Kind kind>
+OUTPACE_INLINED void unpack_all(const std::byte* packed, std::span<float> numbers) {
+  constexpr std::size_t kBytes = kScaleBytes + kCodeBytes<kind>;
+  std::size_t i = 0;
+  for (; i + kBlock <= numbers.size(); i += kBlock) {
+    unpack_block<kind>(packed, numbers.data() + i);
+    packed += kBytes;
+  }
+  if (const std::size_t rest = numbers.size() - i; rest > 0) {
+    std::byte bytes[kBytes] = {};
+    float padded[kBlock];
+    std::memcpy(bytes, packed, kScaleBytes + (kind == Kind::kInt8 ? rest : (rest + 1) / 2));
+    unpack_block<kind>(bytes, padded);
+    std::memcpy(numbers.data() + i, padded, rest * sizeof(float));
+  }
+}
+
+OUTPACE_INLINED void pack_either(Kind kind, const Sums& sums, std::byte* packed) {
+  kind == Kind::kInt8 ? pack_all<Kind::kInt8>(sums, packed) : pack_all<Kind::kInt4>(sums, packed);
+}
+OUTPACE_INLINED void unpack_either(Kind kind, const std::byte* packed, std::span<float> numbers) {
+  kind == Kind::kInt8 ? unpack_all<Kind::kInt8>(packed, numbers)
+                      : unpack_all<Kind::kInt4>(packed, numbers);
+}
+
+void pack_anywhere(Kind kind, const Sums& sums, std::byte* packed) {
+  pack_either(kind, sums, packed);
+}
+void unpack_anywhere(Kind kind, const std::byte* packed, std::span<float> numbers) {
+  unpack_either(kind, packed, numbers);
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] void pack_avx2(Kind kind, const Sums& sums, std::byte* packed) {
+  pack_either(kind, sums, packed);
+}
+[[gnu::target("avx2")]] void unpack_avx2(Kind kind,
+                                         const std::byte* packed,
+                                         std::span<float> numbers) {
+  unpack_either(kind, packed, numbers);
+}
+#endif
+
+const BlockLoops& fastest() {
+  static const BlockLoops kFastest = block_loops().back();
+  return kFastest;
 }
 
 }  // namespace
 
-void pack_int8(std::span<const float> numbers, std::byte* packed) {
-  for (std::size_t begin = 0; begin < numbers.size(); begin += kBlock) {
-    const auto block = numbers.subspan(begin, std::min(kBlock, numbers.size() - begin));
-    const Codes codes = quantise(block, kLevels8, packed);
-    std::memcpy(packed + kScaleBytes, codes.data(), block.size());
-    packed += kScaleBytes + block.size();
+std::vector<BlockLoops> block_loops() {
+  std::vector<BlockLoops> loops = {
+      {.name = "anywhere", .pack = pack_anywhere, .unpack = unpack_anywhere}};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) {
+    loops.push_back({.name = "avx2", .pack = pack_avx2, .unpack = unpack_avx2});
   }
+#endif
+  return loops;
 }
 
-void pack_int4(std::span<const float> numbers, std::byte* packed) {
-  for (std::size_t begin = 0; begin < numbers.size(); begin += kBlock) {
-    const auto block = numbers.subspan(begin, std::min(kBlock, numbers.size() - begin));
-    const Codes codes = quantise(block, kLevels4, packed);
-    packed += kScaleBytes;
-    for (std::size_t i = 0; i < block.size(); i += 2) {
-      const auto low = static_cast<std::uint8_t>(codes.at(i) & 15);
-      const auto high = static_cast<std::uint8_t>(codes.at(i + 1) & 15);  // 0 beyond an odd end.
-      *packed++ = static_cast<std::byte>(low | (high << 4U));
-    }
-  }
+void pack_blocks(Kind kind, std::span<const float> numbers, std::byte* packed) {
+  fastest().pack(kind, {.numbers = numbers, .before = {}, .share = 0.0F, .after = {}}, packed);
 }
-
-void unpack_int8(const std::byte* packed, std::span<float> numbers) {
-  for (std::size_t begin = 0; begin < numbers.size(); begin += kBlock) {
-    const auto block = numbers.subspan(begin, std::min(kBlock, numbers.size() - begin));
-    const float scale = get_scale(packed);
-    packed += kScaleBytes;
-    for (float& number : block) {
-      number = scale * static_cast<float>(static_cast<std::int8_t>(*packed++));
-    }
-  }
+void pack_block_sums(Kind kind, const Sums& sums, std::byte* packed) {
+  fastest().pack(kind, sums, packed);
 }
-
-void unpack_int4(const std::byte* packed, std::span<float> numbers) {
-  for (std::size_t begin = 0; begin < numbers.size(); begin += kBlock) {
-    const auto block = numbers.subspan(begin, std::min(kBlock, numbers.size() - begin));
-    const float scale = get_scale(packed);
-    packed += kScaleBytes;
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      const auto byte = std::to_integer<unsigned>(packed[i / 2]);
-      const unsigned nibble = i % 2 == 0 ? byte & 15U : byte >> 4U;
-      block[i] = scale * static_cast<float>(static_cast<int>(nibble ^ 8U) - 8);
-    }
-    packed += (block.size() + 1) / 2;
-  }
+void unpack_blocks(Kind kind, const std::byte* packed, std::span<float> numbers) {
+  fastest().unpack(kind, packed, numbers);
 }
 
 }  // namespace outpace::compress

@@ -7,35 +7,33 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "compress/blocks.h"
 #include "compress/pack.h"
 
 namespace outpace::compress {
 namespace {
 
-std::size_t together(Kind kind) {  // Numbers that share a scale.
-  switch (kind) {
-    case Kind::kInt8:
-    case Kind::kInt4:
-      return kBlock;
-    case Kind::kTopK:
-      return kChunk;
-    default:
-      return 1;
+// As pack_block_sums(), for a chunk or less of another format.
+void pack_chunk_sums(const Format& format, const Sums& sums, std::span<std::byte> packed) {
+  const std::size_t count = sums.numbers.size();
+  std::array<float, kChunk> added;
+  for (std::size_t i = 0; i < count; ++i) {
+    added[i] = sums.numbers[i] + sums.share * sums.before[i];
   }
-}
-
-// What `sent` leaves behind of `sums`; what was left `before` where that is not finite.
-void subtract(std::span<const float> sums,
-              std::span<const float> sent,
-              std::span<const float> before,
-              std::span<float> after) {
+  pack(format, std::span(added).first(count), packed);
+  unpack(format, packed, sums.after);
   bool finite = true;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    after[i] = sums[i] - sent[i];
-    finite = finite && std::isfinite(after[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    const float left = added[i] - sums.after[i];
+    finite = finite && std::isfinite(left);
+    sums.after[i] = left;
   }
-  if (!finite) {
-    std::copy(before.begin(), before.end(), after.begin());
+  if (finite) {
+    return;
+  }
+  const bool together = format.kind == Kind::kTopK;  // They share a scale.
+  for (std::size_t i = 0; i < count; ++i) {
+    sums.after[i] = together || !std::isfinite(sums.after[i]) ? sums.before[i] : sums.after[i];
   }
 }
 
@@ -62,28 +60,23 @@ void Feedback::pack(std::size_t begin,
 void Feedback::pack_remembering(std::size_t begin,
                                 std::span<const float> numbers,
                                 std::span<std::byte> packed) {
-  const auto share = static_cast<float>(compression_.feedback);
-  std::array<float, kChunk> sums{};
-  std::array<float, kChunk> sent{};
-  const std::size_t unit = together(format().kind);
-  for (std::size_t done = 0; done < numbers.size(); done += kChunk) {
-    const std::size_t count = std::min(kChunk, numbers.size() - done);
-    const auto before = std::span<const float>(left_).subspan(begin + done, count);
-    const auto after = std::span(next_).subspan(begin + done, count);
-    for (std::size_t i = 0; i < count; ++i) {
-      sums.at(i) = numbers[done + i] + share * before[i];
-    }
-    const std::size_t bytes = packed_bytes(format(), count);
-    compress::pack(format(), std::span(sums).first(count), packed.first(bytes));
-    unpack(format(), packed.first(bytes), std::span(sent).first(count));
-    packed = packed.subspan(bytes);
-    for (std::size_t at = 0; at < count; at += unit) {
-      const std::size_t length = std::min(unit, count - at);
-      subtract(std::span(sums).subspan(at, length),
-               std::span(sent).subspan(at, length),
-               before.subspan(at, length),
-               after.subspan(at, length));
-    }
+  const Sums sums{.numbers = numbers,
+                  .before = std::span<const float>(left_).subspan(begin, numbers.size()),
+                  .share = static_cast<float>(compression_.feedback),
+                  .after = std::span(next_).subspan(begin, numbers.size())};
+  if (format().kind == Kind::kInt8 || format().kind == Kind::kInt4) {
+    return pack_block_sums(format().kind, sums, packed.data());
+  }
+  for (std::size_t at = 0; at < numbers.size(); at += kChunk) {
+    const std::size_t count = std::min(kChunk, numbers.size() - at);
+    const auto chunk = packed.first(packed_bytes(format(), count));
+    pack_chunk_sums(format(),
+                    {.numbers = sums.numbers.subspan(at, count),
+                     .before = sums.before.subspan(at, count),
+                     .share = sums.share,
+                     .after = sums.after.subspan(at, count)},
+                    chunk);
+    packed = packed.subspan(chunk.size());
   }
 }
 

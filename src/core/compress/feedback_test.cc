@@ -1,18 +1,17 @@
 #include "compress/feedback.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "base/check.h"
+#include "base/error.h"
 #include "base/kept_test.h"
-#include "base/refusal_test.h"
-#include "compress/pack.h"
+#include "base/rng.h"
+#include "compress/packed_test.h"
 
 namespace outpace::compress {
 namespace {
-
-using Floats = std::vector<float>;
 
 Floats sent(Feedback& feedback, const Floats& numbers, std::size_t begin = 0) {
   std::vector<std::byte> packed(packed_bytes(feedback.format(), numbers.size()));
@@ -86,6 +85,48 @@ TEST(Feedback, WhatWasLeftOfAnExceptionStays) {
   const std::vector<Feedback::Range> except = {{.begin = 1, .end = 2}, {.begin = 3, .end = 4}};
   feedback.accepted(except);
   EXPECT_EQ(left(feedback), (Floats{0, 0.25, 0.25, 0.375}));
+}
+
+// Two pushes of three are accepted, some in parts. Only two sums are rounded for each number of an
+// accepted push: x + e, and what is sent of that from it.
+TEST(Feedback, WhatWasAcceptedAndWhatIsLeftIsTheSumOfTheAcceptedNumbers) {
+  constexpr std::size_t kNumbers = 70;
+  constexpr std::uint64_t kSeed = 20261128;
+  for (const char* spec : {"bf16", "fp16", "int8", "int4", "topk:0.1,bits=2", "topk:1,bits=8"}) {
+    Rng rng(kSeed, 0);
+    Feedback feedback(Compression::parse(spec), kNumbers);
+    std::vector<double> asked(kNumbers);
+    std::vector<double> got(kNumbers);
+    std::vector<double> rounding(kNumbers);
+    for (int push = 0; push < 10'000; ++push) {
+      const double size = std::pow(10.0, -3.0 * rng.uniform());
+      Floats numbers(kNumbers);
+      for (float& number : numbers) {
+        number = static_cast<float>(size * rng.normal());
+      }
+      const auto middle = rng.below(kNumbers + 1);
+      const auto cut = numbers.begin() + static_cast<std::ptrdiff_t>(middle);
+      const Floats before = left(feedback);
+      const Floats end = sent(feedback, {cut, numbers.end()}, middle);
+      Floats all = sent(feedback, {numbers.begin(), cut}, 0);
+      all.insert(all.end(), end.begin(), end.end());
+      if (rng.below(3) == 0) {
+        feedback.given_up();
+        ASSERT_EQ(left(feedback), before);
+        continue;
+      }
+      feedback.accepted();
+      for (std::size_t i = 0; i < kNumbers; ++i) {
+        const double sum = std::abs(double{numbers[i]}) + std::abs(double{before[i]});
+        asked[i] += double{numbers[i]};
+        got[i] += double{all[i]};
+        rounding[i] += 0x1p-24 * (sum + std::abs(double{feedback.left()[i]}));
+        ASSERT_NEAR(got[i] + double{feedback.left()[i]}, asked[i], rounding[i] + 1e-10)
+            << spec << ", push " << push << ", number " << i << ", seed " << kSeed;
+      }
+    }
+    EXPECT_LT(*std::max_element(rounding.begin(), rounding.end()), 0.01) << spec;
+  }
 }
 
 TEST(Feedback, NumbersThatAreNotFiniteLeaveTheBlockAsItWas) {

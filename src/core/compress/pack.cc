@@ -44,9 +44,8 @@ void pack(const Format& format, std::span<const float> numbers, std::span<std::b
     case Kind::kFp16:
       return pack_halves(numbers, packed.data(), [](float one) { return to_fp16(one); });
     case Kind::kInt8:
-      return pack_int8(numbers, packed.data());
     case Kind::kInt4:
-      return pack_int4(numbers, packed.data());
+      return pack_blocks(format.kind, numbers, packed.data());
     case Kind::kTopK:
       return pack_top_k(format, numbers, packed.data());
   }
@@ -66,9 +65,8 @@ void unpack(const Format& format, std::span<const std::byte> packed, std::span<f
     case Kind::kFp16:
       return unpack_halves(packed.data(), numbers, [](auto half) { return from_fp16(half); });
     case Kind::kInt8:
-      return unpack_int8(packed.data(), numbers);
     case Kind::kInt4:
-      return unpack_int4(packed.data(), numbers);
+      return unpack_blocks(format.kind, packed.data(), numbers);
     case Kind::kTopK:
       return unpack_top_k(format, packed.data(), numbers);
   }
