@@ -146,6 +146,29 @@ TEST(Feedback, NumbersThatAreNotFiniteLeaveTheBlockAsItWas) {
   EXPECT_EQ(left(feedback)[65], -0.5F + 1.0F);  // The other block goes on: 0.5 is sent as 0.
 }
 
+TEST(Feedback, OneThatIsNotFiniteLeavesTheChunkOfTopKAsItWas) {
+  Feedback feedback(Compression::parse("topk:share=0.5"), 4);
+  sent(feedback, {7, 0.25, 8, 0.5});
+  feedback.accepted();
+  const Floats before = left(feedback);
+  EXPECT_EQ(before[3], 0.5F);
+  sent(feedback, {7, NAN, 8, 0.5});
+  feedback.accepted();
+  EXPECT_EQ(left(feedback), before);
+}
+
+TEST(Feedback, OneThatIsNotFiniteStaysAloneWithoutAScale) {
+  Feedback feedback(Compression::parse("bf16"), 2);
+  sent(feedback, {1 + 0x1p-10F, 1 + 0x1p-10F});
+  feedback.accepted();
+  sent(feedback, {NAN, 1});
+  feedback.accepted();
+  EXPECT_EQ(left(feedback), (Floats{0x1p-10F, 0x1p-10F}));
+  sent(feedback, {1 + 0x1p-9F, 3.4e38F});  // It becomes infinite.
+  feedback.accepted();
+  EXPECT_EQ(left(feedback), (Floats{0x1.8p-9F, 0x1p-10F}));
+}
+
 TEST(Feedback, ItsStateIsKeptWithoutThePushThatHasNoVerdict) {
   Feedback feedback(Compression::parse("int4"), 2);
   sent(feedback, {7, 0.25});

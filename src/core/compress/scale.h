@@ -28,13 +28,11 @@ inline constexpr std::uint32_t kNaN = 0x7fc00000;  // As a float32's bits.
   if (peak == 0) {
     return 0;
   }
+  // A peak above levels * scale has a quotient above the scale, though it is rounded: the product
+  // is exact, and the next float is too far from it. scale_test.cc tries all scales.
   const float largest = std::bit_cast<float>(peak);
   std::uint32_t scale = (std::bit_cast<std::uint32_t>(largest / levels) + kUnit - 1) & ~(kUnit - 1);
   scale = scale < kLeastNormal ? kLeastNormal : scale;
-  if (std::bit_cast<float>(scale) * levels <
-      largest) {  // The product is exact, the quotient is not.
-    scale += kUnit;
-  }
   const auto most = std::bit_cast<std::uint32_t>(std::bit_cast<float>(scale) * levels);
   return most < kInfinity ? scale : kNaN;
 }
