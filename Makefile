@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo install uninstall test test-slurm test-faults test-dashboard resume-soak chaos lab release dev quick docs golden format tidy lines lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-checkpoint bench-detector bench-page python \
+.PHONY: help setup demo install uninstall test test-slurm test-faults test-dashboard resume-soak chaos lab release dev quick docs golden format tidy lines lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-compress bench-checkpoint bench-detector bench-page python \
         bench-chaos bench-peers bench-python measure-examples reproduce-staleness reproduce-speed-up reproduce-cifar10 saps-bound saps-sooner every-policy balanced-sooner policy-change many-workers validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -182,6 +182,10 @@ bench-page: release  ## what the page costs a run: pairs of runs with --dashboar
 bench-passes: build/release/build.ninja  ## how often the server touches memory, beside memcpy
 	$(BUILD) release --target passes_bench
 	build/release/passes_bench $(ARGS)
+
+bench-compress: build/release/build.ninja  ## how fast gradients and weights are packed and unpacked
+	$(BUILD) release --target compress_bench
+	build/release/compress_bench $(ARGS)
 
 # PEER is a program that trains with DistributedDataParallel, DELAYS_DIR a folder of delay traces.
 bench-peers: release  ## beside another system: make bench-peers PEER=ddp.py DELAYS_DIR=traces

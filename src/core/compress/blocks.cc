@@ -8,10 +8,6 @@
 
 #include "compress/scale.h"
 
-// What is inlined into a function of its own processor's instructions is compiled for these. The
-// compiler vectorises each loop over a block, whose length it knows.
-#define OUTPACE_INLINED [[gnu::always_inline]] inline
-
 namespace outpace::compress {
 namespace {
 
@@ -156,50 +152,17 @@ OUTPACE_INLINED void unpack_either(Kind kind, const std::byte* packed, std::span
                       : unpack_all<Kind::kInt4>(packed, numbers);
 }
 
-void pack_anywhere(Kind kind, const Sums& sums, std::byte* packed) {
-  pack_either(kind, sums, packed);
-}
-void unpack_anywhere(Kind kind, const std::byte* packed, std::span<float> numbers) {
-  unpack_either(kind, packed, numbers);
-}
-
-#if defined(__x86_64__)
-[[gnu::target("avx2")]] void pack_avx2(Kind kind, const Sums& sums, std::byte* packed) {
-  pack_either(kind, sums, packed);
-}
-[[gnu::target("avx2")]] void unpack_avx2(Kind kind,
-                                         const std::byte* packed,
-                                         std::span<float> numbers) {
-  unpack_either(kind, packed, numbers);
-}
-#endif
-
-const BlockLoops& fastest() {
-  static const BlockLoops kFastest = block_loops().back();
-  return kFastest;
-}
-
 }  // namespace
 
-std::vector<BlockLoops> block_loops() {
-  std::vector<BlockLoops> loops = {
-      {.name = "anywhere", .pack = pack_anywhere, .unpack = unpack_anywhere}};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) {
-    loops.push_back({.name = "avx2", .pack = pack_avx2, .unpack = unpack_avx2});
-  }
-#endif
-  return loops;
+void pack_blocks(Kind kind, std::span<const float> numbers, std::byte* packed, Vectors vectors) {
+  const Sums alone{.numbers = numbers, .before = {}, .share = 0.0F, .after = {}};
+  pack_block_sums(kind, alone, packed, vectors);
 }
-
-void pack_blocks(Kind kind, std::span<const float> numbers, std::byte* packed) {
-  fastest().pack(kind, {.numbers = numbers, .before = {}, .share = 0.0F, .after = {}}, packed);
+void pack_block_sums(Kind kind, const Sums& sums, std::byte* packed, Vectors vectors) {
+  run_with(vectors, [=]() OUTPACE_VECTORISED { pack_either(kind, sums, packed); });
 }
-void pack_block_sums(Kind kind, const Sums& sums, std::byte* packed) {
-  fastest().pack(kind, sums, packed);
-}
-void unpack_blocks(Kind kind, const std::byte* packed, std::span<float> numbers) {
-  fastest().unpack(kind, packed, numbers);
+void unpack_blocks(Kind kind, const std::byte* packed, std::span<float> numbers, Vectors vectors) {
+  run_with(vectors, [=]() OUTPACE_VECTORISED { unpack_either(kind, packed, numbers); });
 }
 
 }  // namespace outpace::compress

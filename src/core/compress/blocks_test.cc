@@ -4,67 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "compress/pack_twin_test.h"
 #include "compress/packed_test.h"
 
 namespace outpace::compress {
 namespace {
-
-std::string bytes_of(const Floats& numbers) {
-  return {reinterpret_cast<const char*>(numbers.data()), 4 * numbers.size()};
-}
-
-// Each has the vectors of another processor.
-TEST(Blocks, AllLoopsComputeTheSameBits) {
-  constexpr std::uint64_t kSeed = 41;
-  const std::vector<BlockLoops> loops = block_loops();
-  for (const Kind kind : {Kind::kInt8, Kind::kInt4}) {
-    Rng rng(kSeed, 0);
-    for (std::size_t length = 0; length < 400; ++length) {
-      const Floats numbers = numbers_to_pack(rng, length, true);
-      const Floats before = numbers_to_pack(rng, length, true);
-      std::string expected;
-      for (const BlockLoops& loop : loops) {
-        Floats after(length);
-        std::vector<std::byte> packed(packed_bytes({.kind = kind}, length));
-        loop.pack(kind,
-                  {.numbers = numbers, .before = before, .share = 0.95F, .after = after},
-                  packed.data());
-        Floats unpacked(length);
-        loop.unpack(kind, packed.data(), unpacked);
-        const std::string found = hex(packed) + bytes_of(after) + bytes_of(unpacked);
-        expected = expected.empty() ? found : expected;
-        ASSERT_EQ(found, expected) << loop.name << ", length " << length << ", seed " << kSeed;
-      }
-    }
-  }
-}
-
-TEST(Blocks, WithWhatWasLeftTheyPackTheSum) {
-  constexpr std::uint64_t kSeed = 42;
-  for (const Kind kind : {Kind::kInt8, Kind::kInt4}) {
-    Rng rng(kSeed, 0);
-    for (std::size_t length = 1; length < 200; ++length) {
-      const Floats numbers = numbers_to_pack(rng, length, true);
-      const Floats before = numbers_to_pack(rng, length, false);
-      Floats sums(length);
-      for (std::size_t i = 0; i < length; ++i) {
-        sums[i] = numbers[i] + 0.95F * before[i];
-      }
-      Floats after(length);
-      std::vector<std::byte> packed(packed_bytes({.kind = kind}, length));
-      pack_block_sums(kind,
-                      {.numbers = numbers, .before = before, .share = 0.95F, .after = after},
-                      packed.data());
-      ASSERT_EQ(hex(packed), hex_of({.kind = kind}, sums)) << length << ", seed " << kSeed;
-      const Floats unpacked = back({.kind = kind}, sums);
-      for (std::size_t i = 0; i < length; ++i) {
-        ASSERT_EQ(after[i], std::isnan(unpacked[i]) ? before[i] : sums[i] - unpacked[i])
-            << length << ", number " << i << ", seed " << kSeed;
-      }
-    }
-  }
-}
 
 TEST(Blocks, Int8IsAScaleAndABytePerNumber) {
   const Format int8{.kind = Kind::kInt8};

@@ -1,44 +1,16 @@
 #include "compress/feedback.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <string>
 
 #include "base/check.h"
 #include "base/error.h"
 #include "compress/blocks.h"
+#include "compress/halves.h"
 #include "compress/pack.h"
+#include "compress/top_k.h"
 
 namespace outpace::compress {
-namespace {
-
-// As pack_block_sums(), for a chunk or less of another format.
-void pack_chunk_sums(const Format& format, const Sums& sums, std::span<std::byte> packed) {
-  const std::size_t count = sums.numbers.size();
-  std::array<float, kChunk> added;
-  for (std::size_t i = 0; i < count; ++i) {
-    added[i] = sums.numbers[i] + sums.share * sums.before[i];
-  }
-  pack(format, std::span(added).first(count), packed);
-  unpack(format, packed, sums.after);
-  bool finite = true;
-  for (std::size_t i = 0; i < count; ++i) {
-    const float left = added[i] - sums.after[i];
-    finite = finite && std::isfinite(left);
-    sums.after[i] = left;
-  }
-  if (finite) {
-    return;
-  }
-  const bool together = format.kind == Kind::kTopK;  // They share a scale.
-  for (std::size_t i = 0; i < count; ++i) {
-    sums.after[i] = together || !std::isfinite(sums.after[i]) ? sums.before[i] : sums.after[i];
-  }
-}
-
-}  // namespace
-
 Feedback::Feedback(const Compression& compression, std::size_t numbers)
     : compression_(compression),
       size_(compression.format.kind == Kind::kNone || compression.feedback == 0.0 ? 0 : numbers),
@@ -64,19 +36,18 @@ void Feedback::pack_remembering(std::size_t begin,
                   .before = std::span<const float>(left_).subspan(begin, numbers.size()),
                   .share = static_cast<float>(compression_.feedback),
                   .after = std::span(next_).subspan(begin, numbers.size())};
-  if (format().kind == Kind::kInt8 || format().kind == Kind::kInt4) {
-    return pack_block_sums(format().kind, sums, packed.data());
-  }
-  for (std::size_t at = 0; at < numbers.size(); at += kChunk) {
-    const std::size_t count = std::min(kChunk, numbers.size() - at);
-    const auto chunk = packed.first(packed_bytes(format(), count));
-    pack_chunk_sums(format(),
-                    {.numbers = sums.numbers.subspan(at, count),
-                     .before = sums.before.subspan(at, count),
-                     .share = sums.share,
-                     .after = sums.after.subspan(at, count)},
-                    chunk);
-    packed = packed.subspan(chunk.size());
+  switch (format().kind) {
+    case Kind::kNone:
+      CHECK(false);
+      return;
+    case Kind::kBf16:
+    case Kind::kFp16:
+      return pack_half_sums(format().kind, sums, packed.data());
+    case Kind::kInt8:
+    case Kind::kInt4:
+      return pack_block_sums(format().kind, sums, packed.data());
+    case Kind::kTopK:
+      return pack_top_k_sums(format(), sums, packed.data());
   }
 }
 

@@ -1,12 +1,11 @@
 #include "compress/top_k.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cmath>
 #include <cstdint>
-#include <functional>
+#include <cstring>
 #include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "compress/bits.h"
@@ -17,53 +16,126 @@ namespace {
 
 constexpr unsigned kPlaceBits = 12;
 
-// The places of the `kept` largest magnitudes, ascending; among equal ones the first are kept.
-void choose(std::span<const std::uint32_t> magnitudes,
-            std::size_t kept,
-            std::vector<std::uint32_t>& places) {
-  std::vector<std::uint32_t> sorted(magnitudes.begin(), magnitudes.end());
-  const auto least = sorted.begin() + static_cast<std::ptrdiff_t>(kept - 1);
-  std::nth_element(sorted.begin(), least, sorted.end(), std::greater<>());
-  const std::uint32_t threshold = *least;
-  auto ties = kept - static_cast<std::size_t>(std::count_if(
-                         sorted.begin(), least, [&](auto one) { return one > threshold; }));
-  places.clear();
-  for (std::uint32_t place = 0; place < magnitudes.size(); ++place) {
-    if (magnitudes[place] == threshold && ties > 0) {
-      --ties;
-      places.push_back(place);
-    } else if (magnitudes[place] > threshold) {
-      places.push_back(place);
+// A chunk that is being packed.
+struct Chunk {
+  std::size_t length;
+  std::array<float, kChunk> numbers;
+  // Without their signs, so that they compare as the numbers do. From `length` on to the end of a
+  // block -1: no threshold reaches it.
+  std::array<std::int32_t, kChunk> magnitudes;
+  std::array<std::uint8_t, kChunk> chosen;
+  std::array<std::uint16_t, kChunk> places;
+};
+
+// The functions on a whole chunk go over whole blocks, so that the compiler knows their length.
+constexpr std::size_t blocks_up(std::size_t length) {
+  return (length + kBlock - 1) / kBlock;
+}
+
+OUTPACE_INLINED void take_chunk(std::span<const float> numbers, Chunk& chunk) {
+  chunk.length = numbers.size();
+  std::memcpy(chunk.numbers.data(), numbers.data(), numbers.size_bytes());
+}
+OUTPACE_INLINED void take_chunk(const Sums& sums, Chunk& chunk) {
+  chunk.length = sums.numbers.size();
+  for (std::size_t i = 0; i < chunk.length; ++i) {
+    chunk.numbers[i] = sums.numbers[i] + sums.share * sums.before[i];
+  }
+}
+
+// Sets the magnitudes, and gives back the largest.
+OUTPACE_INLINED std::int32_t measure(Chunk& chunk) {
+  const std::size_t end = blocks_up(chunk.length) * kBlock;
+  std::memset(&chunk.magnitudes[end - kBlock], 0xff, kBlock * sizeof(std::int32_t));
+  std::int32_t peak = 0;
+  for (std::size_t i = 0; i < chunk.length; ++i) {
+    const auto bits = __builtin_bit_cast(std::uint32_t, chunk.numbers[i]);
+    const auto magnitude = static_cast<std::int32_t>(bits & kMagnitude);
+    chunk.magnitudes[i] = magnitude;
+    peak = peak < magnitude ? magnitude : peak;
+  }
+  return peak;
+}
+
+OUTPACE_INLINED std::size_t count_from(const Chunk& chunk, std::int32_t threshold) {
+  std::int32_t count = 0;
+  for (std::size_t block = 0; block < blocks_up(chunk.length); ++block) {
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      count += static_cast<std::int32_t>(chunk.magnitudes[block * kBlock + i] >= threshold);
+    }
+  }
+  return static_cast<std::size_t>(count);
+}
+
+// Chooses the `kept` largest magnitudes, among equal ones the first, and sets their places. The
+// threshold is found by halving the range of its bits: a pass over the chunk in the processor's
+// nearest cache is quick, and one that leaves just as many as are kept is the last.
+OUTPACE_INLINED void choose_largest(Chunk& chunk, std::size_t kept, std::int32_t peak) {
+  std::uint32_t threshold = 0;                                 // At least `kept` reach it,
+  std::uint32_t above = static_cast<std::uint32_t>(peak) + 1;  // and fewer reach this.
+  while (above - threshold > 1) {
+    const std::uint32_t middle = threshold + (above - threshold) / 2;
+    const std::size_t count = count_from(chunk, static_cast<std::int32_t>(middle));
+    (count >= kept ? threshold : above) = middle;
+    if (count == kept) {
+      break;
+    }
+  }
+  const auto least = static_cast<std::int32_t>(threshold);
+  const std::size_t larger = least == peak ? 0 : count_from(chunk, least + 1);
+  std::size_t ties = kept - larger;
+  for (std::size_t block = 0; block < blocks_up(chunk.length); ++block) {
+    for (std::size_t i = block * kBlock; i < (block + 1) * kBlock; ++i) {
+      chunk.chosen[i] = static_cast<std::uint8_t>(chunk.magnitudes[i] >= least);
+    }
+  }
+  std::size_t found = 0;
+  for (std::size_t begin = 0; begin < blocks_up(chunk.length) * kBlock; begin += 8) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, &chunk.chosen[begin], sizeof eight);
+    for (; eight != 0; eight &= eight - 1) {
+      const std::size_t place = begin + static_cast<std::size_t>(__builtin_ctzll(eight)) / 8;
+      const bool tie = chunk.magnitudes[place] == least;
+      if (!tie || ties > 0) {
+        ties -= tie ? 1 : 0;
+        chunk.places[found++] = static_cast<std::uint16_t>(place);
+      }
     }
   }
 }
 
-std::byte* pack_chunk(const Format& format, std::span<const float> chunk, std::byte* packed) {
-  std::vector<std::uint32_t> magnitudes(chunk.size());
-  std::transform(chunk.begin(), chunk.end(), magnitudes.begin(), [](float number) {
-    return std::bit_cast<std::uint32_t>(number) & kMagnitude;
-  });
-  const std::uint32_t peak = *std::max_element(magnitudes.begin(), magnitudes.end());
-  const float top = static_cast<float>((1U << format.bits) - 1);
-  const std::uint32_t bits = scale_for(peak, top);
-  put_scale(bits, packed);
-  packed += 2;
-  std::vector<std::uint32_t> places;
-  choose(magnitudes, kept_of(format, chunk.size()), places);
-  BitWriter writer(packed);
-  for (const std::uint32_t place : places) {
-    writer.put(place, kPlaceBits);
+// Writes the chunk, and subtracts from its numbers what was written of them if the scale is finite.
+std::byte* write_chunk(const Format& format, Chunk& chunk, std::uint32_t scale, std::byte* to) {
+  const std::size_t kept = kept_of(format, chunk.length);
+  put_scale(scale, to);
+  BitWriter places(to + 2);
+  for (std::size_t i = 0; i < kept; ++i) {
+    places.put(chunk.places[i], kPlaceBits);
   }
-  writer.pad();
+  BitWriter values(places.pad());
   // The levels are odd multiples of the scale. A number is between two even ones, and ties go up.
-  const bool values = bits != 0 && bits != kNaN;
-  const float step = 2.0F * std::bit_cast<float>(bits);
-  const int middle = 1 << (format.bits - 1);
-  for (const std::uint32_t place : places) {
-    const int level = values ? static_cast<int>(std::floor(chunk[place] / step)) : 0;
-    writer.put(static_cast<std::uint32_t>(middle + level), format.bits);
+  const bool written = scale != 0 && scale != kNaN;
+  const float unit = std::bit_cast<float>(scale);
+  const int half = 1 << (format.bits - 1);
+  for (std::size_t i = 0; i < kept; ++i) {
+    float& number = chunk.numbers[chunk.places[i]];
+    int level = 0;
+    if (written) {
+      const float steps = number / (2.0F * unit);
+      level = static_cast<int>(steps);
+      level -= static_cast<float>(level) > steps ? 1 : 0;  // Rounded down.
+      number -= unit * static_cast<float>(2 * level + 1);
+    }
+    values.put(static_cast<std::uint32_t>(level + half), format.bits);
   }
-  return writer.pad();
+  return values.pad();
+}
+
+OUTPACE_INLINED std::uint32_t choose_and_scale(const Format& format, Chunk& chunk) {
+  const std::int32_t peak = measure(chunk);
+  choose_largest(chunk, kept_of(format, chunk.length), peak);
+  const float top = static_cast<float>((1U << format.bits) - 1);
+  return scale_for(static_cast<std::uint32_t>(peak), top);
 }
 
 const std::byte* unpack_chunk(const Format& format,
@@ -96,10 +168,38 @@ const std::byte* unpack_chunk(const Format& format,
 
 }  // namespace
 
-void pack_top_k(const Format& format, std::span<const float> numbers, std::byte* packed) {
+void pack_top_k(const Format& format,
+                std::span<const float> numbers,
+                std::byte* packed,
+                Vectors vectors) {
+  Chunk chunk;
   for (std::size_t begin = 0; begin < numbers.size(); begin += kChunk) {
-    const auto chunk = numbers.subspan(begin, std::min(kChunk, numbers.size() - begin));
-    packed = pack_chunk(format, chunk, packed);
+    const auto part = numbers.subspan(begin, std::min(kChunk, numbers.size() - begin));
+    std::uint32_t scale = 0;
+    run_with(vectors, [&]() OUTPACE_VECTORISED {
+      take_chunk(part, chunk);
+      scale = choose_and_scale(format, chunk);
+    });
+    packed = write_chunk(format, chunk, scale, packed);
+  }
+}
+
+void pack_top_k_sums(const Format& format, const Sums& sums, std::byte* packed, Vectors vectors) {
+  Chunk chunk;
+  for (std::size_t begin = 0; begin < sums.numbers.size(); begin += kChunk) {
+    const std::size_t length = std::min(kChunk, sums.numbers.size() - begin);
+    const Sums part{.numbers = sums.numbers.subspan(begin, length),
+                    .before = sums.before.subspan(begin, length),
+                    .share = sums.share,
+                    .after = sums.after.subspan(begin, length)};
+    std::uint32_t scale = 0;
+    run_with(vectors, [&]() OUTPACE_VECTORISED {
+      take_chunk(part, chunk);
+      scale = choose_and_scale(format, chunk);
+    });
+    packed = write_chunk(format, chunk, scale, packed);
+    const float* const left = scale == kNaN ? part.before.data() : chunk.numbers.data();
+    std::memcpy(part.after.data(), left, part.after.size_bytes());
   }
 }
 
