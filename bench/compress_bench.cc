@@ -78,7 +78,7 @@ void run_weights(benchmark::State& state, WeightsKind kind, bool packs) {
   std::vector<std::byte> packed = pack_weights(kind, reference, next, now);
   for (auto one : state) {
     if (packs) {
-      packed = pack_weights(kind, reference, next, now);
+      pack_weights(kind, reference, next, now, packed);
     } else {
       unpack_weights(kind, packed, reference, now);
     }

@@ -11,6 +11,7 @@
 #include "compress/bits.h"
 #include "compress/format.h"
 #include "compress/half.h"
+#include "compress/vectors.h"
 
 namespace outpace::compress {
 namespace {
@@ -33,23 +34,59 @@ struct Changes {
   std::size_t count = 0;
 };
 
-void find_changes(std::span<const float> reference,
-                  std::span<const float> next,
-                  Changes& changes,
-                  std::span<float> now) {
+// A chunk in bf16, and for each number 1 if it is another than the reference's. Behind the end of a
+// shorter one are zeros.
+struct Compared {
+  std::array<std::uint16_t, kChunk> values;
+  std::array<std::uint8_t, kChunk> changed;
+};
+
+OUTPACE_INLINED void compare(std::span<const float> reference,
+                             std::span<const float> next,
+                             std::span<float> now,
+                             Compared& compared) {
+  const float* const old = reference.data();
+  const float* const from = next.data();
+  float* const to = now.data();
+  const std::size_t length = next.size();
+  compared.changed.fill(0);
+  for (std::size_t i = 0; i < length; ++i) {
+    compared.values[i] = to_bf16(from[i]);
+  }
+  for (std::size_t i = 0; i < length; ++i) {
+    const auto bits = __builtin_bit_cast(std::uint32_t, old[i]) >> 16U;
+    compared.changed[i] = static_cast<std::uint8_t>(bits != compared.values[i]);
+  }
+  for (std::size_t i = 0; i < length; ++i) {
+    to[i] = from_bf16(compared.values[i]);
+  }
+}
+
+// Without a branch, which would be guessed wrong at every other change.
+void collect(const Compared& compared, std::size_t length, Changes& changes) {
   std::size_t count = 0;
-  for (std::size_t i = 0; i < next.size(); ++i) {
-    const std::uint16_t value = to_bf16(next[i]);
-    now[i] = from_bf16(value);
+  for (std::size_t i = 0; i < length; ++i) {
     changes.places[count] = static_cast<std::uint16_t>(i);
-    changes.values[count] = value;
-    count += std::bit_cast<std::uint32_t>(now[i]) != std::bit_cast<std::uint32_t>(reference[i]);
+    changes.values[count] = compared.values[i];
+    count += compared.changed[i];
   }
   changes.count = count;
 }
 
+void write_bitmap(const Compared& compared, std::size_t length, std::byte* to) {
+  for (std::size_t i = 0; i < bitmap_bytes(length); ++i) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, &compared.changed[8 * i], sizeof eight);
+    // The product moves bit 8k to bit 56 + k, and no two others there.
+    to[i] = static_cast<std::byte>((eight * 0x0102040810204080U) >> 56U);
+  }
+}
+
 // REQUIRES: room for all of it. Gives back where it ends.
-std::byte* write_changes(const Changes& changes, std::size_t length, std::byte* to) {
+std::byte* write_changes(const Compared& compared,
+                         const Changes& changes,
+                         std::size_t length,
+                         std::byte* to) {
   const auto count = static_cast<std::uint16_t>(changes.count);
   std::memcpy(to, &count, kCountBytes);
   to += kCountBytes;
@@ -60,10 +97,7 @@ std::byte* write_changes(const Changes& changes, std::size_t length, std::byte* 
     }
     to = writer.pad();
   } else {
-    std::fill_n(to, bitmap_bytes(length), std::byte{0});
-    for (std::size_t i = 0; i < count; ++i) {
-      to[changes.places[i] / 8] |= static_cast<std::byte>(1U << (changes.places[i] % 8U));
-    }
+    write_bitmap(compared, length, to);
     to += bitmap_bytes(length);
   }
   std::memcpy(to, changes.values.data(), kValueBytes * count);
@@ -128,18 +162,19 @@ class DeltaReader {
   }
   void read_bitmap(Changes& changes, std::size_t length) {
     const auto bitmap = take(bitmap_bytes(length), "its places");
+    std::array<std::uint64_t, kChunk / 64> words{};
+    std::memcpy(words.data(), bitmap.data(), bitmap.size());
     std::size_t found = 0;
-    for (std::size_t i = 0; i < bitmap.size() * 8; ++i) {
-      if ((std::to_integer<unsigned>(bitmap[i / 8]) >> (i % 8) & 1U) == 0) {
-        continue;
+    std::size_t last = 0;
+    for (std::size_t begin = 0; begin < length; begin += 64) {
+      std::uint64_t word = words[begin / 64];
+      for (; word != 0 && found < changes.count; word &= word - 1) {
+        last = begin + static_cast<std::size_t>(std::countr_zero(word));
+        changes.places[found++] = static_cast<std::uint16_t>(last);
       }
-      if (i >= length || found == changes.count) {
-        refuse("its bits are not " + std::to_string(changes.count) + " of " +
-               std::to_string(length));
-      }
-      changes.places[found++] = static_cast<std::uint16_t>(i);
+      last = word != 0 ? length : last;  // There are more.
     }
-    if (found != changes.count) {
+    if (found != changes.count || last >= length) {
       refuse("its bits are not " + std::to_string(changes.count) + " of " + std::to_string(length));
     }
   }
@@ -150,21 +185,26 @@ class DeltaReader {
 
 }  // namespace
 
-std::vector<std::byte> pack_delta(std::span<const float> reference,
-                                  std::span<const float> next,
-                                  std::span<float> now) {
-  std::vector<std::byte> packed;
+void pack_delta(std::span<const float> reference,
+                std::span<const float> next,
+                std::span<float> now,
+                std::vector<std::byte>& packed) {
+  Compared compared;
   Changes changes;
   std::array<std::byte, kCountBytes + kChunk / 8 + kValueBytes * kChunk> chunk;
+  packed.clear();
   for (std::size_t begin = 0; begin < next.size(); begin += kChunk) {
     const std::size_t length = std::min(kChunk, next.size() - begin);
-    find_changes(reference.subspan(begin, length),
-                 next.subspan(begin, length),
-                 changes,
-                 now.subspan(begin, length));
-    packed.insert(packed.end(), chunk.data(), write_changes(changes, length, chunk.data()));
+    run_with(best_vectors(), [&]() OUTPACE_VECTORISED {
+      compare(reference.subspan(begin, length),
+              next.subspan(begin, length),
+              now.subspan(begin, length),
+              compared);
+    });
+    collect(compared, length, changes);
+    packed.insert(
+        packed.end(), chunk.data(), write_changes(compared, changes, length, chunk.data()));
   }
-  return packed;
 }
 
 void unpack_delta(std::span<const std::byte> packed,

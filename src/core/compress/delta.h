@@ -14,10 +14,12 @@
 
 namespace outpace::compress {
 
-// Sets `now` to `next` as bf16. REQUIRES: all have one size, and `reference` has values of bf16.
-[[nodiscard]] std::vector<std::byte> pack_delta(std::span<const float> reference,
-                                                std::span<const float> next,
-                                                std::span<float> now);
+// Sets `now` to `next` as bf16. REQUIRES: all have one size, none overlaps another, and `reference`
+// has values of bf16.
+void pack_delta(std::span<const float> reference,
+                std::span<const float> next,
+                std::span<float> now,
+                std::vector<std::byte>& packed);
 // Throws an Error (kFailure) if pack_delta() does not write such bytes. REQUIRES: as pack_delta().
 void unpack_delta(std::span<const std::byte> packed,
                   std::span<const float> reference,

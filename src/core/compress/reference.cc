@@ -42,10 +42,11 @@ void move_by(std::span<const std::byte> packed,
   }
 }
 
-std::vector<std::byte> pack_moves(std::span<const float> reference,
-                                  std::span<const float> next,
-                                  std::span<float> now) {
-  std::vector<std::byte> packed(packed_bytes(kEight, next.size()));
+void pack_moves(std::span<const float> reference,
+                std::span<const float> next,
+                std::span<float> now,
+                std::vector<std::byte>& packed) {
+  packed.resize(packed_bytes(kEight, next.size()));
   std::span<std::byte> left(packed);
   std::array<float, kChunk> differences{};
   for (std::size_t begin = 0; begin < next.size(); begin += kChunk) {
@@ -59,7 +60,6 @@ std::vector<std::byte> pack_moves(std::span<const float> reference,
     move_by(chunk, before, now.subspan(begin, length));
     left = left.subspan(chunk.size());
   }
-  return packed;
 }
 
 void check_size(std::size_t found, std::size_t right) {
@@ -85,20 +85,29 @@ std::string_view name(WeightsKind kind) {
   return kWeightsNames.at(static_cast<std::size_t>(kind));
 }
 
+void pack_weights(WeightsKind kind,
+                  std::span<const float> reference,
+                  std::span<const float> next,
+                  std::span<float> now,
+                  std::vector<std::byte>& packed) {
+  CHECK(next.size() == now.size());
+  CHECK(reference.empty() || reference.size() == next.size());
+  if (!sends_whole(kind, reference)) {
+    return kind == WeightsKind::kInt8 ? pack_moves(reference, next, now, packed)
+                                      : pack_delta(reference, next, now, packed);
+  }
+  const Format format = whole_format(kind);
+  packed.resize(packed_bytes(format, next.size()));
+  pack(format, next, packed);
+  unpack(format, packed, now);
+}
+
 std::vector<std::byte> pack_weights(WeightsKind kind,
                                     std::span<const float> reference,
                                     std::span<const float> next,
                                     std::span<float> now) {
-  CHECK(next.size() == now.size());
-  CHECK(reference.empty() || reference.size() == next.size());
-  if (!sends_whole(kind, reference)) {
-    return kind == WeightsKind::kInt8 ? pack_moves(reference, next, now)
-                                      : pack_delta(reference, next, now);
-  }
-  const Format format = whole_format(kind);
-  std::vector<std::byte> packed(packed_bytes(format, next.size()));
-  pack(format, next, packed);
-  unpack(format, packed, now);
+  std::vector<std::byte> packed;
+  pack_weights(kind, reference, next, now, packed);
   return packed;
 }
 

@@ -33,6 +33,12 @@ enum class WeightsKind : std::uint8_t { kNone, kBf16, kInt8, kDelta };
                                                   std::span<const float> reference,
                                                   std::span<const float> next,
                                                   std::span<float> now);
+// The same into a vector whose memory is used again: new pages take longer than the packing.
+void pack_weights(WeightsKind kind,
+                  std::span<const float> reference,
+                  std::span<const float> next,
+                  std::span<float> now,
+                  std::vector<std::byte>& packed);
 
 // Writes what the receiver then has. Throws an Error (kFailure), one line that says what is wrong,
 // if pack_weights() does not write such bytes for this reference. REQUIRES: as pack_weights().
