@@ -52,6 +52,10 @@ TEST(Replay, EveryKeptMessageThatDecodesEncodesToTheSame) {
   replay("message", message);
 }
 
+TEST(Replay, EveryKeptPackedPayloadIsReadOrRefused) {
+  replay("packed", packed);
+}
+
 TEST(Replay, AFindingIsThrown) {
   EXPECT_NO_THROW(hold(true, "held"));
   EXPECT_THROW(hold(false, "did not hold"), Finding);

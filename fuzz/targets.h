@@ -25,6 +25,8 @@ void handshake(Bytes bytes);
 void record(Bytes bytes);
 // The bytes of one message.
 void message(Bytes bytes);
+// Packed numbers or weights. The first six bytes say which, and how many numbers (packed_fuzz.cc).
+void packed(Bytes bytes);
 
 class Finding : public std::logic_error {
  public:

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -13,6 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "compress/format.h"
+#include "compress/pack.h"
+#include "compress/reference.h"
 #include "protocol/codec.h"
 #include "wire/address.h"
 #include "wire/certificates.h"
@@ -37,6 +41,7 @@ using protocol::InitialWeights;
 using protocol::Measurement;
 using protocol::Message;
 using protocol::Observe;
+using protocol::OptimizerState;
 using protocol::Outcome;
 using protocol::Push;
 using protocol::Rates;
@@ -285,6 +290,59 @@ std::vector<Named> handshakes(const std::string& hello) {
           {"client-hello-half", input(1, "") + hello.substr(0, hello.size() / 2)}};
 }
 
+// As packed_fuzz.cc reads it.
+std::string packed_head(std::uint8_t what, const compress::Format& format, std::size_t numbers) {
+  std::string head;
+  for (const std::size_t value : {std::size_t{what}, std::size_t{format.bits}}) {
+    head += static_cast<char>(value);
+  }
+  for (const std::size_t value : {std::size_t{format.kept}, numbers}) {
+    head += static_cast<char>(value & 255U);
+    head += static_cast<char>(value >> 8U);
+  }
+  return head;
+}
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::vector<Named> payloads() {
+  std::vector<float> numbers(300);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = static_cast<float>(i % 100) - 40.5F;
+  }
+  std::vector<Named> made;
+  for (const std::string spec :
+       {"none", "bf16", "fp16", "int8", "int4", "topk", "topk:0.1,bits=2"}) {
+    const compress::Format format = compress::Compression::parse(spec).format;
+    std::vector<std::byte> bytes(packed_bytes(format, numbers.size()));
+    pack(format, numbers, bytes);
+    const auto what = static_cast<std::uint8_t>(format.kind);
+    const std::string name = spec.ends_with("bits=2") ? "topk-of-2-bits" : spec;
+    made.emplace_back(name, packed_head(what, format, numbers.size()) + text_of(bytes));
+  }
+  std::vector<float> reference(numbers.size());
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    reference[i] = static_cast<float>(i % 100) - 50.0F;
+  }
+  for (std::uint8_t kind = 0; kind < 4; ++kind) {
+    using compress::WeightsKind;
+    std::vector<float> now(numbers.size());
+    const auto weights = static_cast<WeightsKind>(kind);
+    const std::string name = "weights-" + std::string(compress::name(weights));
+    const auto first = pack_weights(weights, {}, numbers, now);
+    made.emplace_back(name + "-first", packed_head(6 + kind, {}, now.size()) + text_of(first));
+    const auto next = pack_weights(weights, reference, numbers, now);
+    made.emplace_back(name, packed_head(10 + kind, {}, now.size()) + text_of(next));
+    std::vector<float> few = reference;
+    few[7] = few[299] = 0.5F;
+    const auto sparse = pack_weights(weights, reference, few, now);
+    made.emplace_back(name + "-few", packed_head(10 + kind, {}, now.size()) + text_of(sparse));
+  }
+  return made;
+}
+
 void write(const std::filesystem::path& folder, const std::vector<Named>& inputs) {
   std::filesystem::create_directories(folder);
   for (const auto& [name, bytes] : inputs) {
@@ -299,6 +357,7 @@ void write_all(const std::filesystem::path& corpus) {
   std::filesystem::remove_all(scratch);
   write(corpus / "message", messages());
   write(corpus / "record", records());
+  write(corpus / "packed", payloads());
   write(corpus / "handshake", handshakes(hello));
 }
 

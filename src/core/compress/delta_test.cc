@@ -1,10 +1,14 @@
 #include "compress/delta.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/rng.h"
+#include "compress/pack_twin_test.h"
 #include "compress/packed_test.h"
 
 namespace outpace::compress {
@@ -48,6 +52,38 @@ TEST(Delta, ChunksFollowOneAnother) {
 
 TEST(Delta, TheBoundIsReached) {
   EXPECT_EQ(delta_of(Floats(4101, 0.0F), Floats(4101, 1.0F)).size(), packed_delta_most(4101));
+}
+
+TEST(Delta, TakesTheShorterPlacesOfAnyChanges) {
+  constexpr std::uint64_t kSeed = 9;
+  Rng rng(kSeed, 0);
+  for (int round = 0; round < 200; ++round) {
+    const std::size_t numbers = 1 + rng.below(10'000);
+    const Floats reference = back({.kind = Kind::kBf16}, numbers_to_pack(rng, numbers, false));
+    Floats next = reference;
+    const double share = std::pow(rng.uniform(), 3.0);
+    std::vector<std::size_t> changed((numbers + kChunk - 1) / kChunk);
+    for (std::size_t i = 0; i < numbers; ++i) {
+      if (rng.uniform() < share) {
+        next[i] = reference[i] == 0 ? 1.0F : -reference[i];
+        ++changed[i / kChunk];
+      }
+    }
+    std::size_t expected = 0;
+    for (std::size_t chunk = 0; chunk < changed.size(); ++chunk) {
+      const std::size_t length = std::min(kChunk, numbers - chunk * kChunk);
+      expected += 2 + std::min((12 * changed[chunk] + 7) / 8, (length + 7) / 8);
+      expected += 2 * changed[chunk];
+    }
+    Floats now(numbers);
+    std::vector<std::byte> packed;
+    pack_delta(reference, next, now, packed);
+    ASSERT_EQ(packed.size(), expected) << "round " << round << ", seed " << kSeed;
+    ASSERT_EQ(now, next);
+    Floats read(numbers);
+    unpack_delta(packed, reference, read);
+    ASSERT_EQ(read, next) << "round " << round << ", seed " << kSeed;
+  }
 }
 
 TEST(Delta, OtherBytesAreRefused) {
