@@ -115,14 +115,14 @@ OUTPACE_INLINED void unpack_block(const std::byte* from, float* numbers) {
   from += kScaleBytes;
   if constexpr (kind == Kind::kInt8) {
     for (std::size_t i = 0; i < kBlock; ++i) {
-      const int code = static_cast<std::int8_t>(std::to_integer<std::uint8_t>(from[i]));
+      const int code = (std::to_integer<int>(from[i]) ^ 128) - 128;  // Two's complement.
       numbers[i] = scale * static_cast<float>(code);
     }
   } else {
     for (std::size_t i = 0; i < kBlock / 2; ++i) {
-      const int byte = static_cast<std::int8_t>(std::to_integer<std::uint8_t>(from[i]));
+      const int byte = std::to_integer<int>(from[i]);
       numbers[2 * i] = scale * static_cast<float>(((byte & 15) ^ 8) - 8);
-      numbers[2 * i + 1] = scale * static_cast<float>(byte >> 4);
+      numbers[2 * i + 1] = scale * static_cast<float>(((byte >> 4) ^ 8) - 8);
     }
   }
 }

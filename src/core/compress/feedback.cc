@@ -97,7 +97,7 @@ void Feedback::keep(Archive& archive) {
   if (left_.size() != size_) {
     throw Error(ExitCode::kUnreadable,
                 "state 'left' has " + std::to_string(left_.size()) +
-                    " numbers; this network's has " + std::to_string(size_));
+                    " numbers; this worker keeps " + std::to_string(size_));
   }
   packed_.clear();
 }

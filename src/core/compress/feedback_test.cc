@@ -183,7 +183,7 @@ TEST(Feedback, ItsStateIsKeptWithoutThePushThatHasNoVerdict) {
     FAIL() << "another size was read";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kUnreadable);
-    EXPECT_STREQ(error.what(), "state 'left' has 2 numbers; this network's has 3");
+    EXPECT_STREQ(error.what(), "state 'left' has 2 numbers; this worker keeps 3");
   }
 }
 
