@@ -7,28 +7,56 @@ the class `Hosts`. Every host has one link to a switch (a bridge in its own name
 bucket limits each direction. By default, all traffic over a link waits in one queue (tbf), and
 TCP's windows decide the shares. With --fair, every pair of hosts has a queue of its own and the
 link serves the queues in turn (htb), like fq_codel, the usual queue of a host's link in Linux.
+With `far`, the links of all hosts but the first are long: `outpace-lab relay` delays and loses packets
+there, because few kernels have netem. It limits the rate, too, where the kernel has no tbf.
 Nothing outside these namespaces is touched. Needs root, iproute2, and a kernel with network
 namespaces and tbf, or htb and u32.
 """
 
 import argparse
+import contextlib
+import ctypes
+import dataclasses
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
 WAKING_SECONDS = 400e-6
+QUEUE = ("burst", "8kb", "limit", "4mb")  # Of a link, by tbf.
+
+
+@dataclasses.dataclass(frozen=True)
+class Far:
+    """What makes links long. The loss is of each packet, each way."""
+
+    lab: str  # The program outpace-lab.
+    round_trip: float  # Seconds, between the first host and any other.
+    loss: float = 0.0
+    seed: int = 1
+    congestion: str = ""  # TCP's congestion control; empty: the kernel's own choice.
+
+
+def die_with_parent():
+    """For preexec_fn: nothing outlives this program, even if it is killed."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 class Hosts:
     """`count` hosts, numbered from 0; use it as a context manager."""
 
-    def __init__(self, count, rate, fair=False):
+    def __init__(self, count, rate, fair=False, far=None):
         if not re.fullmatch(r"[0-9]+(\.[0-9]+)?[kmg]?bit", rate):
             raise OSError(f"the rate of a link is '{rate}'; such as 100mbit or 1gbit")
         self.count = count
         self.rate = rate
         self.fair = fair
+        self.far = far
+        self.limits = "tbf"  # What limits rates, and what loses packets: known once laid.
+        self.loses = "relay"
+        self.relays = []
         self.prefix = f"outpace{os.getpid()}"
 
     def __enter__(self):
@@ -66,28 +94,99 @@ class Hosts:
         _ip("-n", switch, "link", "add", "bridge", "type", "bridge")
         _ip("-n", switch, "link", "set", "bridge", "up")
         for host in range(self.count):
+            _ip("netns", "add", self.name(host))
+        if self.far:
+            self._choose()
+        self._connect()
+        for host in range(self.count):
             name, port = self.name(host), f"port{host}"
-            _ip("netns", "add", name)
-            _ip("-n", name, "link", "add", "eth0", "type", "veth", "peer", "name", port, "netns",
-                switch)
             _ip("-n", switch, "link", "set", port, "master", "bridge", "up")
             _ip("-n", name, "addr", "add", f"{self.address(host)}/16", "dev", "eth0")
-            # A connection that pauses for a mini-batch keeps its pace, as clusters are set up. Reno,
-            # which every kernel has: BBR sends at the rate that it has seen, which is another's too.
-            _run("ip", "netns", "exec", name, "sh", "-c",
-                 "echo 0 > /proc/sys/net/ipv4/tcp_slow_start_after_idle; "
-                 "echo reno > /proc/sys/net/ipv4/tcp_congestion_control")
+            self._set_tcp(name)
             for device in ("lo", "eth0"):
                 _ip("-n", name, "link", "set", device, "up")
-            limit = self._limit_fairly if self.fair else self._limit
-            limit(name, "eth0", "dst")
-            limit(switch, port, "src")
+            if self.limits == "tbf":
+                limit = self._limit_fairly if self.fair else self._limit
+                limit(name, "eth0", "dst")
+                limit(switch, port, "src")
+            if self.far and self.loses == "iptables" and self.far.loss:
+                _run(*self._losing(host))
+
+    def _set_tcp(self, name):
+        # A connection that pauses for a mini-batch keeps its pace, as clusters are set up. Reno,
+        # which every kernel has: BBR sends at the rate that it has seen, which is another's too.
+        # Over long links TCP is as users have it, because it decides what a link gives.
+        control = self.far.congestion if self.far else "reno"
+        words = [] if self.far else ["echo 0 > /proc/sys/net/ipv4/tcp_slow_start_after_idle"]
+        words += [f"echo {control} > /proc/sys/net/ipv4/tcp_congestion_control"] if control else []
+        if words:
+            _run("ip", "netns", "exec", name, "sh", "-c", " && ".join(words))
+
+    def _losing(self, host):
+        return self.command(host, ["iptables", "-A", "INPUT", "-i", "eth0", "-m", "statistic", "--mode",
+                                   "random", "--probability", str(self.far.loss), "-j", "DROP"])
+
+    def _choose(self):
+        """What of the kernel's there is: tbf, and the match `statistic` of iptables."""
+        switch = self._switch()
+        with contextlib.suppress(OSError):
+            _run(*self._losing(0))
+            _run(*self.command(0, ["iptables", "-F", "INPUT"]))
+            self.loses = "iptables"
+        try:
+            _run("tc", "-n", switch, "qdisc", "add", "dev", "lo", "root", "tbf", "rate", self.rate, *QUEUE)
+            _run("tc", "-n", switch, "qdisc", "del", "dev", "lo", "root")
+        except OSError:
+            self.limits = "relay"
+
+    def _connect(self):
+        """Makes eth0 of each host, and the port of the switch that it leads to."""
+        far = range(1, self.count) if self.far else ()
+        near = [host for host in range(self.count) if host not in far]
+        if far and self.limits == "relay":
+            self._start_relay(near, 0.0, 0.0)
+        else:
+            for host in near:
+                _ip("-n", self.name(host), "link", "add", "eth0", "type", "veth", "peer", "name",
+                    f"port{host}", "netns", self._switch())
+        if far:
+            self._start_relay(far, self.far.round_trip / 2,
+                              self.far.loss if self.loses == "relay" else 0.0)
+
+    def _start_relay(self, hosts, delay, loss):
+        words = [self.far.lab, "relay", "--delay", f"{delay * 1000:g}ms", "--loss", str(loss), "--seed",
+                 str(self.far.seed)]
+        if self.limits == "relay":
+            words += ["--rate", str(self._bits_per_second() / 1e6)]
+        for host in hosts:
+            words += ["--link", f"{self.name(host)}/eth0,{self._switch()}/port{host}"]
+        relay = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent,
+                                 start_new_session=True)
+        self.relays.append(relay)
+        if relay.stdout.readline() != "ready\n":
+            raise OSError(f"{self.far.lab} relay ended with code {relay.wait()}")
+
+    def end_relays(self):
+        """What passed each far host's link, and what was lost; nothing passes from now on."""
+        found = []
+        for relay in self.relays:
+            relay.terminate()
+            out, _ = relay.communicate()
+            found = json.loads(out) if out else []
+        self.relays = []
+        return found
+
+    def bytes(self, host):
+        """(sent, received) by this host over its link, frames of Ethernet."""
+        done = subprocess.run(self.command(host, ["sh", "-c", "cd /sys/class/net/eth0/statistics && "
+                                                  "cat tx_bytes rx_bytes"]),
+                              capture_output=True, text=True, check=True)
+        return tuple(map(int, done.stdout.split()))
 
     def _limit(self, namespace, device, _):
         # A burst is what a link that was idle lets through at once: a few packets, or gradients would
         # be faster than the rate. Larger packets of TCP are cut up.
-        _run("tc", "-n", namespace, "qdisc", "add", "dev", device, "root", "tbf", "rate", self.rate,
-             "burst", "8kb", "limit", "4mb")
+        _run("tc", "-n", namespace, "qdisc", "add", "dev", device, "root", "tbf", "rate", self.rate, *QUEUE)
 
     def _limit_fairly(self, namespace, device, end):
         """Gives `device` one queue per host at the other `end` ("src" or "dst") of its traffic."""
@@ -110,6 +209,7 @@ class Hosts:
         _run("tc", "-n", namespace, "-batch", "-", given="\n".join(lines) + "\n")
 
     def _take_down(self):
+        self.end_relays()
         for name in [self._switch(), *map(self.name, range(self.count))]:
             subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL, check=False)
 

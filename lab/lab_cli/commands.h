@@ -12,6 +12,7 @@ using command_line::Run;
 [[nodiscard]] Run add_chaos(job::OptionList& options);
 // A process of a chaos run that is none of the product's.
 [[nodiscard]] Run add_chaos_process(job::OptionList& options);
+[[nodiscard]] Run add_relay(job::OptionList& options);
 [[nodiscard]] Run add_swarm(job::OptionList& options);
 
 }  // namespace outpace::lab_cli
