@@ -6,17 +6,17 @@
 The server and every worker has a host of its own (tools/network_hosts.py). Links carry --rate; the
 workers' are long, with a round trip of --round-trip and --loss. Certificates are made by
 `outpace certs`. A worker's mini-batch takes --step seconds times its factor on top of its computing
-(--delays), so few cores suffice; its own rate is --batch over both, as the run measured them
-(runtimes.csv: pure computing is the least that a mini-batch took less its delay).
+(--delays), so few cores suffice. The workers' own rates count the delays alone, so that what
+computing takes beside them lowers the share, too.
 
-Ten million weights, with ten minutes a run, H = 50, and 1.2 cores at most:
+Ten million weights, with ten minutes a run and H = 50 (not measured yet):
 
     sudo python3 -B tools/thin_links.py --outpace build/release/outpace --data text:FILE,context=32 \
         --network charlm:layers=3,width=512,heads=8 --batch 1 --step 1 --seconds 600 \
         --server-options "--policy dynamic --local-steps 50 --optimizer adamw --lr 0.001"
 
 With --kill-every, a worker is killed (SIGKILL) each time, in turn, and started again at once.
-Goodput is the share of the examples that counted, of those that the workers' own rates make due.
+Goodput is the examples that counted, over those that the workers' own rates make due.
 """
 
 import argparse
@@ -115,8 +115,8 @@ class Job:
         """The certificates, and the workers' delays: one row, which repeats."""
         (self.folder / "job").mkdir()
         if not self.options.insecure_no_tls:
-            subprocess.run([self.options.outpace, "certs", str(self.folder / "job"), "--host",
-                            self.hosts.address(0)], check=True, capture_output=True)
+            subprocess.run([self.options.outpace, "certs", str(self.folder / "job")],
+                           check=True, capture_output=True)
         (self.folder / "delays.csv").write_text(
             ",".join(f"{self.options.step * factor:g}" for factor in self.options.factors) + "\n")
 
@@ -183,16 +183,9 @@ def run(options, hosts, folder):
     return result(options, summary, moved, relayed, killed)
 
 
-def own_rate(options, computing=0.0):
-    """Examples a second of all workers, without a server."""
-    return sum(options.batch / (options.step * factor + computing) for factor in options.factors)
-
-
-def computing_seconds(summary):
-    """Of a mini-batch: processor time of the workers over the mini-batches that they pushed."""
-    costs = (summary.get("processors") or {}).get("workers") or []
-    found = [one for one in costs if isinstance(one, (int, float))]
-    return sum(found) / len(found) if found else 0.0
+def own_rate(options):
+    """Examples a second of all workers without a server, if computing took no time beside the delays."""
+    return sum(options.batch / (options.step * factor) for factor in options.factors)
 
 
 def result(options, summary, moved, relayed, killed):

@@ -14,7 +14,7 @@ sys.dont_write_bytecode = True
 from jobs import OUTPACE, OUTPACE_LAB, ProgramTest, main  # noqa: E402
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
-PAGES = {"chaos": "chaos.md", "swarm": "simulation.md"}  # Where a command's options are.
+PAGES = {"chaos": "chaos.md", "relay": "thin-links.md", "swarm": "simulation.md"}  # Where a command's options are.
 
 
 class LabTest(ProgramTest):
@@ -39,7 +39,7 @@ class Words(LabTest):
         self.assertNotIn("chaos-process", found)
 
     def test_wrong_words_are_refused_in_one_line(self):
-        self.assert_refused("a command is missing; known: chaos, swarm, options (outpace-lab --help)")
+        self.assert_refused("a command is missing; known: chaos, relay, swarm, options (outpace-lab --help)")
         self.assert_refused("unknown command 'swram'; did you mean 'swarm'?", "swram")
         self.assert_refused("swarm: unknown option '--seed'; did you mean '--seeds'?",
                             "swarm", "--seed", 3)
