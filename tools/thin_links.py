@@ -98,7 +98,7 @@ class Job:
                 *(["--insecure-no-tls"] if self.options.insecure_no_tls else [])]
 
     def start_server(self):
-        self.options_made()
+        self.write_files()
         server = self.start(0, "server", [
             self.options.outpace, "server", "--listen", self.address(), *self.safety(), "--workers",
             len(self.options.factors), "--batch", self.options.batch, "--seconds",
@@ -111,12 +111,14 @@ class Job:
             time.sleep(0.02)
         return server
 
-    def options_made(self):
+    def write_files(self):
         """The certificates, and the workers' delays: one row, which repeats."""
         (self.folder / "job").mkdir()
         if not self.options.insecure_no_tls:
-            subprocess.run([self.options.outpace, "certs", str(self.folder / "job")],
-                           check=True, capture_output=True)
+            made = subprocess.run([self.options.outpace, "certs", str(self.folder / "job")],
+                                  capture_output=True, text=True, check=False)
+            if made.returncode != 0:
+                raise measured_runs.RunFailed(made.stderr.strip())
         (self.folder / "delays.csv").write_text(
             ",".join(f"{self.options.step * factor:g}" for factor in self.options.factors) + "\n")
 

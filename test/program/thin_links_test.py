@@ -1,6 +1,7 @@
 """outpace-lab relay between two namespaces, and a job whose workers are behind such links."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -93,7 +94,8 @@ class Trained(ProgramTest):
             [sys.executable, "-B", str(TOOLS / "thin_links.py"), "--outpace", OUTPACE, "--lab", OUTPACE_LAB,
              "--data", f"text:{text},context=16", "--network", "charlm:layers=1,width=16,heads=2",
              "--factors", "1", "2", "--step", "0.02", "--seconds", "3", "--json", "--server-options",
-             "--policy sync --local-steps 5"], capture_output=True, text=True, check=False)
+             "--policy sync --local-steps 5"], capture_output=True, text=True, check=False,
+            env={name: value for name, value in os.environ.items() if not name.startswith("OUTPACE")})
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout.splitlines()[-1])
         self.assertGreater(found["updates"], 0)
