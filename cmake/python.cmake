@@ -28,12 +28,14 @@ function(outpace_shared_objects folder)
   set(shared_objects ${shared_objects} $<TARGET_OBJECTS:${target}> PARENT_SCOPE)
 endfunction()
 outpace_shared_objects(base)
+outpace_shared_objects(compress)
 outpace_shared_objects(protocol)
 outpace_shared_objects(wire)
 outpace_shared_objects(worker)
 outpace_shared_objects(launch)
 outpace_shared_objects(live control.cc environment.cc evaluator.cc lasting_evaluator.cc
-                       lasting_session.cc leaving.cc pass_log.cc reaching.cc script.cc token_file.cc worker.cc worker_session.cc)
+                       lasting_session.cc leaving.cc pass_log.cc push_packer.cc reaching.cc script.cc token_file.cc worker.cc
+                       worker_session.cc)
 outpace_shared_objects(c_interface)
 # As outpace_messages, but position-independent.
 add_library(outpace_shared_messages OBJECT ${wire_dir}/outpace.pb.cc)

@@ -56,6 +56,9 @@ typedef struct outpace_error {
 enum { OUTPACE_ALONE = 0, OUTPACE_WORKER = 1, OUTPACE_EVALUATOR = 2 };
 OUTPACE_API int outpace_role(outpace_error* error);
 
+// Whether outpace_job's `compress` may be this, which needs no worker and no server.
+OUTPACE_API int outpace_check_compress(const char* spec, outpace_error* error);
+
 typedef struct outpace_worker outpace_worker;
 
 // Null texts count as empty. Times are in seconds; 0 takes worker.h's default.

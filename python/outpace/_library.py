@@ -104,6 +104,7 @@ _HANDLE = ctypes.c_void_p
 _ERROR = ctypes.POINTER(Error)
 _FUNCTIONS = {
     "outpace_role": (ctypes.c_int, [_ERROR]),
+    "outpace_check_compress": (ctypes.c_int, [ctypes.c_char_p, _ERROR]),
     "outpace_worker_from_environment": (_HANDLE, [_ERROR]),
     "outpace_worker_open": (_HANDLE, [ctypes.POINTER(WorkerOptions), _ERROR]),
     "outpace_worker_close": (None, [_HANDLE]),

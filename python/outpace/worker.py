@@ -9,10 +9,12 @@
 
 import ctypes
 import os
-from typing import (TYPE_CHECKING, Any, Callable, Collection, Iterator, List, Mapping, Optional,
-                    Sequence, Union)
+from typing import (TYPE_CHECKING, Any, Callable, Collection, Iterator, Mapping, Optional, Sequence,
+                    Union)
 
 from outpace import _library
+from outpace._asked import Asked
+from outpace._compress import check_compress
 from outpace._error import OutpaceError
 from outpace._found import Found, found_of
 from outpace._minibatch import (Minibatch, Outcome, Verdict, Weights, as_array, as_numbers,
@@ -47,7 +49,7 @@ class Worker:
         self._waiting = Waiting()
         self._process = os.getpid()
         self._offered: Optional[_library.Job] = None  # The C worker calls back into it.
-        self._failure: Optional[BaseException] = None  # What the function of the initial weights raised.
+        self._asked = Asked()
         self._gradient: Optional[int] = None  # Its address.
         self.minibatch: Optional[Minibatch] = None  # The current one.
         self.void_memory = True  # As push_and_next() says.
@@ -73,7 +75,7 @@ class Worker:
              epochs: int = 0, ahead: int = 0,
              constants: Optional[Callable[[], bytes]] = None,
              state: Optional[Callable[[], Sequence[OptimizerState]]] = None,
-             local_steps: int = 0) -> None:
+             local_steps: int = 0, compress: str = "") -> None:
         """Connects and joins the job.
 
         `parameters` gives each tensor's name and shape, in the order of the flat weights, the same
@@ -98,17 +100,24 @@ class Worker:
         writes the weights that it was given less those that it has into gradient(), and calls
         push_steps(). `groups` are then of buffers alone, with Method.BY_SERVER for the rest.
 
+        `compress` is how this worker writes what it pushes in fewer bytes, as --compress takes it:
+        "none", "bf16", "fp16", "int8", "int4" or "topk:share=0.01,bits=8"; "" is as the server says.
+        The variable OUTPACE_COMPRESS overrides both. Values of Method.AVERAGE and NEWEST go as they
+        are. What a push leaves behind counts with the next one, but for "feedback=0".
+
         Raises OutpaceError, with code 4 if the job has other parameters, data, groups or epochs.
         """
         self._require_open()
         if examples < 1:
             raise OutpaceError("join: the data set is empty")
+        check_compress(compress, "join")
         listed = _library.parameter_list(parameters, group_of or {})
         steps = (_library.Group * len(groups))(*[(group.method.value, *group[1:])
                                                  for group in groups])
-        offered = _library.Job(listed, len(listed), examples, self._filling(initial_weights), None,
-                               steps, len(steps), epochs, ahead, self._finding(constants),
-                               self._beginning(state), local_steps)
+        offered = _library.Job(listed, len(listed), examples, self._asked.weights(initial_weights),
+                               None, steps, len(steps), epochs, ahead,
+                               self._asked.constants(constants), self._asked.state(state),
+                               local_steps, compress.encode() or None)
         self._offered, before = offered, self._offered
         try:
             self._checked(self._waiting.call(self._library.outpace_worker_join, self._handle,
@@ -448,62 +457,12 @@ class Worker:
         if self._waiting.interrupted:
             raise OutpaceError("this worker was interrupted while it waited; it can only be closed", 1)
 
-    def _filling(self, initial_weights: Union[Weights, Callable[[], Weights]]) -> Any:
-        """A function for C that writes the initial weights."""
-
-        def fill(out: Any, numbers: int, _context: Any) -> int:
-            try:
-                weights = initial_weights() if callable(initial_weights) else initial_weights
-                address, _keep = as_numbers(weights, numbers, "join: the initial weights")
-                ctypes.memmove(out, address, 4 * numbers)
-                return 0
-            except BaseException as error:  # It must not pass through C.
-                self._failure = error
-                return 1
-
-        return _library.InitialWeights(fill)
-
-    def _finding(self, constants: Optional[Callable[[], bytes]]) -> Any:
-        """A function for C that says where the constants are."""
-        kept: List[bytes] = []  # Until the next call.
-
-        def find(address: Any, size: Any, _context: Any) -> int:
-            try:
-                kept[:] = [constants() if constants is not None else b""]
-                address[0] = ctypes.cast(ctypes.c_char_p(kept[0]), ctypes.c_void_p).value
-                size[0] = len(kept[0])
-                return 0
-            except BaseException as error:  # It must not pass through C.
-                self._failure = error
-                return 1
-
-        return _library.Constants(find)
-
-    def _beginning(self, state: Optional[Callable[[], Sequence[OptimizerState]]]) -> Any:
-        """A function for C that says where the parts of the optimizers' state are; null for none."""
-        if state is None:
-            return _library.State()
-        kept: List[Any] = []  # Until the next call.
-
-        def find(parts: Any, count: Any, _context: Any) -> int:
-            try:
-                numbers, listed = _library.state_list(state())
-                kept[:] = [numbers, listed]
-                parts[0] = ctypes.cast(listed, ctypes.POINTER(_library.OptimizerState))
-                count[0] = len(listed)
-                return 0
-            except BaseException as error:  # It must not pass through C.
-                self._failure = error
-                return 1
-
-        return _library.State(find)
-
     def _checked(self, code: int) -> None:
         if code != 0:
             raise self._last_error()
 
     def _last_error(self) -> BaseException:
-        failure, self._failure = self._failure, None
+        failure = self._asked.take_failure()
         error = _library.error_of(self._error)
         if failure is None and error.exit_code == 1 and str(error) == INTERRUPTED:
             return KeyboardInterrupt()  # Ctrl-C went to the run, whose workers it ends.

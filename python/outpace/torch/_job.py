@@ -74,7 +74,7 @@ class Job(abc.ABC):
              scale_rate: bool = False, averages: Optional[torch.nn.Module] = None,
              local_steps: Optional[int] = None,
              examples: Optional[int] = None,
-             steps_ahead: bool = False) -> Tuple[Modules, Steppers]:
+             steps_ahead: bool = False, compress: Optional[str] = None) -> Tuple[Modules, Steppers]:
         """Takes both into the job, and returns them.
 
         Each may be a list: job.wrap([netD, netG], [optD, optG]). Names of parameters then begin with
@@ -110,6 +110,11 @@ class Job(abc.ABC):
         how many make an epoch, of all workers together; each step counts as --batch of them. With
         `steps_ahead` the worker goes on with its next mini-batches while its push and the next
         weights travel, and adds what these steps have changed to the weights that come.
+
+        `compress` is how this worker writes what it pushes in fewer bytes, as --compress takes it:
+        "none", "bf16", "fp16", "int8", "int4" or "topk:share=0.01,bits=8"; without it the run's
+        --compress counts. The variable OUTPACE_COMPRESS overrides both. Buffers go as they are, and
+        alone nothing is pushed.
         """
         if self._module is not None:
             if self._wrapped_as == (id(module), id(optimizer)):
@@ -119,7 +124,7 @@ class Job(abc.ABC):
         together, all_steps = as_one(module, optimizer)
         check_whole(together)
         wrapping = checked(Wrapping(buffers, scale_rate, averages, local_steps, examples,
-                                    steps_ahead))
+                                    steps_ahead, compress))
         self._networks = list(module) if isinstance(module, (list, tuple)) else [together]
         self._take(together, all_steps, wrapping)
         self._module, self._optimizer = together, all_steps

@@ -39,6 +39,7 @@ class WorkerJob(Job):
         self._alone_batch: Optional[int] = None  # The loader's batch size; it counts alone.
         self._ahead = 0  # Mini-batches that the loader loads early.
         self._epochs = 0  # Epochs that the script wants; 0: it has not said.
+        self._compress = ""  # How it writes what it pushes in fewer bytes: as the run says.
         self._joined = False
         self._begun = False  # It has had a mini-batch.
         self._over = False
@@ -60,6 +61,7 @@ class WorkerJob(Job):
 
     def _take(self, module: torch.nn.Module, optimizer: Optimizers, wrapping: Wrapping) -> None:
         local = wrapping.local_steps
+        self._compress = wrapping.compress or ""
         named = Named(module, optimizer, wrapping.buffers, wrapping.averages, local is not None)
         if local is None:
             self._steps = Pushing(self, module, optimizer, named, wrapping.scale_rate)
@@ -233,7 +235,7 @@ class WorkerJob(Job):
         steps.check_network()
         self.worker.join(steps.named.shapes, steps.initial, self._examples or 0,
                          epochs=self._epochs, constants=steps.named.constants.bytes,
-                         **steps.offer(self._epochs, self._ahead))
+                         compress=self._compress, **steps.offer(self._epochs, self._ahead))
         self._seed = torch.initial_seed()
         if self.draws_own:
             draw_own(self.worker.rank)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Optional
 
 import torch
 
+from outpace._compress import check_compress
 from outpace._error import OutpaceError
 from outpace.torch._rules import Given
 
@@ -21,6 +22,7 @@ class Wrapping(NamedTuple):
     local_steps: Optional[int]  # None: each mini-batch's gradient is pushed.
     examples: Optional[int]  # Of an epoch, where the data are the script's own.
     steps_ahead: bool  # While a push and the next weights travel.
+    compress: Optional[str] = None  # How a push is written in fewer bytes; None: as the run says.
 
 
 def checked(wrapping: Wrapping) -> Wrapping:
@@ -29,6 +31,8 @@ def checked(wrapping: Wrapping) -> Wrapping:
     given, steps = wrapping.local_steps, _of_environment()
     _check_count("local_steps", given)
     _check_count("examples", wrapping.examples)
+    if wrapping.compress is not None:
+        check_compress(wrapping.compress, "wrap")
     if given is not None and steps is not None and given != steps:
         raise OutpaceError(f"wrap: local_steps={given}, and this run has --local-steps {steps}; they "
                            "must be the same: remove one")

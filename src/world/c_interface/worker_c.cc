@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "c_interface/to_c.h"
+#include "compress/format.h"
 #include "live/environment.h"
 #include "live/worker_steps.h"
 #include "outpace/worker.h"
@@ -75,12 +76,11 @@ std::size_t numbers_of(const std::vector<Parameter>& parameters) {
 
 ScriptSettings to_settings(const outpace_job& job) {
   require(job.groups != nullptr || job.group_count == 0, "join: the groups are null");
-  ScriptSettings settings{
-      .groups = {},
-      .epochs = job.epochs,
-      .ahead = job.ahead,
-      .local_steps = job.local_steps,
-      .compress = text_or_empty(job.compress)};
+  ScriptSettings settings{.groups = {},
+                          .epochs = job.epochs,
+                          .ahead = job.ahead,
+                          .local_steps = job.local_steps,
+                          .compress = text_or_empty(job.compress)};
   if (job.constants != nullptr) {
     settings.constants = [find = job.constants, context = job.context] {
       const void* bytes = nullptr;
@@ -184,12 +184,19 @@ void write(const PushResult& result, outpace_verdict& out) {
 
 using outpace::c_interface::for_c;
 using outpace::c_interface::require;
+using outpace::compress::Compression;
 using outpace::live::WorkerSteps;
 
 int outpace_role(outpace_error* error) {
   int role = -1;
   for_c(error, [&] { role = static_cast<int>(outpace::role_from_environment()); });
   return role;
+}
+
+int outpace_check_compress(const char* spec, outpace_error* error) {
+  return for_c(error, [&] {
+    static_cast<void>(Compression::parse(outpace::c_interface::text_or_empty(spec)));
+  });
 }
 
 int outpace_c_version(void) {

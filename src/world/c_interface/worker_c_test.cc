@@ -171,6 +171,14 @@ TEST_F(WorkerC, NoExceptionLeavesIt) {
   outpace_worker_close(nullptr);
 }
 
+TEST_F(WorkerC, HowPushesAreWrittenIsCheckedWithoutAServer) {
+  EXPECT_EQ(outpace_check_compress("topk:share=0.02,bits=2,feedback=0.9", &error_), OUTPACE_OK);
+  EXPECT_EQ(outpace_check_compress("int3", &error_), OUTPACE_USAGE);
+  EXPECT_STREQ(error_.message, "unknown compression 'int3'; did you mean 'int8'?");
+  EXPECT_EQ(outpace_check_compress("int4:share=1", nullptr), OUTPACE_USAGE);
+  EXPECT_EQ(outpace_check_compress(nullptr, &error_), OUTPACE_USAGE);
+}
+
 TEST_F(WorkerC, AWrongTokenIsTheServersAnswer) {
   options_.token = "knock-knock";
   auto running = std::async(std::launch::async, [this] { return server_.run(); });

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "compress/format.h"
 #include "launch/place.h"
 #include "live/token_file.h"
 #include "protocol/messages.h"
@@ -160,6 +161,19 @@ std::uint64_t slice_bytes_or(std::uint64_t by_default) {
   return *bytes;
 }
 
+// Empty: as the script says, or else the server.
+std::string compression() {
+  std::string spec = variable("OUTPACE_COMPRESS");
+  try {
+    if (!spec.empty()) {
+      static_cast<void>(compress::Compression::parse(spec));
+    }
+  } catch (const Error& error) {
+    throw usage_error(std::string("OUTPACE_COMPRESS: ") + error.what());
+  }
+  return spec;
+}
+
 }  // namespace
 
 outpace::WorkerOptions options_from_environment(bool ranked) {
@@ -192,7 +206,7 @@ outpace::WorkerOptions options_from_environment(bool ranked) {
   options.rejoin_for = duration_from("OUTPACE_REJOIN_FOR", options.rejoin_for);
   options.keep_alive = duration_from("OUTPACE_KEEP_ALIVE", options.keep_alive);
   options.slice_bytes = slice_bytes_or(options.slice_bytes);
-  options.compress = variable("OUTPACE_COMPRESS");
+  options.compress = compression();
   return options;
 }
 

@@ -426,6 +426,11 @@ TEST_F(WorkerTest, TheEnvironmentSaysWhereAndWho) {
   ::setenv("OUTPACE_DELAYS", "/dev/zero", 1);
   EXPECT_EQ(error(), "OUTPACE_DELAYS: /dev/zero is no regular file that can be read");
   ::unsetenv("OUTPACE_DELAYS");
+  ::setenv("OUTPACE_COMPRESS", "zip", 1);
+  EXPECT_EQ(
+      error(),
+      "OUTPACE_COMPRESS: unknown compression 'zip'; known: none, bf16, fp16, int8, int4, topk");
+  ::unsetenv("OUTPACE_COMPRESS");
   auto run = serve(1);
   train(Worker::from_environment());
   EXPECT_EQ(run.get().code, ExitCode::kDone);
