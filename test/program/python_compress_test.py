@@ -9,7 +9,6 @@ from python_jobs import PACKAGE, PYTHON, SCRIPTS, PythonTest  # noqa: E402
 
 SCRIPT = SCRIPTS / "fewer_bytes.py"
 FREEZING = SCRIPTS / "cases" / "freezing.py"
-INT4, INT8 = 0.5 + 2 / 64, 1 + 2 / 64  # Bytes a number.
 
 
 class CompressJob(PythonTest):
@@ -30,7 +29,7 @@ class CompressJob(PythonTest):
 
     def loss(self, *words, **more):
         """On all examples, at the end of such a run."""
-        self.job(*words, **more)
+        self.job("--evaluate", *words, **more)
         return self.summary()["final_loss"]
 
     def printed(self, worker):
@@ -55,19 +54,18 @@ class Says(CompressJob):
         by_run = self.weights(*self.WORDS, options=("--compress", "int4"))
         self.assertGreater(distance(plain, by_run), 1e-4)
         by_script = self.weights(*self.WORDS, "--compress", "int8", options=("--compress", "int4"))
-        self.assertEqual(self.weights(*self.WORDS, options=("--compress", "int8")), by_script)
+        self.assertEqual(self.weights(*self.WORDS, "--compress", "int4", OUTPACE_COMPRESS="int8"),
+                         by_script)
         self.assertNotIn(by_script, (plain, by_run))
         self.assertEqual(self.weights(*self.WORDS, "--compress", "none",
                                       options=("--compress", "int4")), plain)
 
     def test_a_wrong_one_is_one_line(self):
-        self.job("--compress", "int3", code=2)
-        log = (self.run / "logs" / "worker-0.log").read_text()
-        self.assertIn("OutpaceError: wrap: compress: unknown compression 'int3'; did you mean 'int8'?",
-                      log)
-        self.job("--compress", "zip", "--way", "numpy", code=2)
-        log = (self.run / "logs" / "worker-0.log").read_text()
-        self.assertIn("OutpaceError: join: compress: unknown compression 'zip'; known: none, bf16", log)
+        job = self.job("--compress", "int3", code=2)
+        self.assertEqual(job.err.splitlines()[-1], "outpace: wrap: compress: unknown compression 'int3'; "
+                         "did you mean 'int8'?")
+        job = self.job("--compress", "zip", "--way", "numpy", code=1)
+        self.assertIn("OutpaceError: join: compress: unknown compression 'zip'; known: none, bf16", job.err)
 
     def test_alone_it_is_checked_and_changes_nothing(self):
         found = []
@@ -85,6 +83,8 @@ class Says(CompressJob):
 class Trains(CompressJob):
     """To about the loss that it has without."""
 
+    AVERAGING = ("--local-steps", 4, "--outer-optimizer", "sgd:lr=1")
+
     def compare(self, *words, options=(), most=0.03):
         """`most`: how much more the loss with int4 may be than without."""
         plain = self.loss(*words, options=options)
@@ -97,17 +97,14 @@ class Trains(CompressJob):
     def test_a_plain_loop(self):
         plain = self.loss()
         self.assertLess(plain, 0.2)
-        for words, options in (((), ("--compress", "int4")), (("--compress", "int8"), ()),
-                               ((), ("--compress", "topk:share=0.1,bits=4"))):
+        for words, options, most in (((), ("--compress", "int4"), 0.02),
+                                     (("--compress", "int8"), (), 0.02),
+                                     (("--compress", "topk:share=0.1,bits=4"), (), 0.1)):
             with self.subTest((words, options)):
                 packed = self.loss(*words, options=options)
                 print(f"{words or options}: loss {plain:.4f}, packed {packed:.4f}", file=sys.stderr)
                 self.assertNotEqual(packed, plain)
-                self.assertLess(packed, plain + 0.03)
-
-    def test_it_needs_what_is_left_behind(self):
-        for words in ("topk:share=0.001,bits=2", "topk:share=0.001,bits=2,feedback=0"):
-            print(words, self.loss("--compress", words), file=sys.stderr)
+                self.assertLess(packed, plain + most)
 
     def test_running_statistics_go_as_they_are(self):
         self.compare("--way", "normalised")
@@ -123,10 +120,10 @@ class Trains(CompressJob):
         self.compare("--way", "rare")
 
     def test_local_steps(self):
-        self.compare(options=("--local-steps", 4))
+        self.compare(options=self.AVERAGING)
 
     def test_local_steps_with_running_statistics(self):
-        self.compare("--way", "normalised", options=("--local-steps", 4))
+        self.compare("--way", "normalised", options=self.AVERAGING)
 
     def test_numpy(self):
         plain = self.weights("--way", "numpy", "--epochs", 4)

@@ -67,7 +67,8 @@ def train(args):
             loss = F.cross_entropy(trained.net(x), y)
             if job.backward(loss):
                 trained.step(count)
-        job.evaluate(lambda: measure(trained.net))
+        if args.evaluate:
+            job.evaluate(lambda: measure(trained.net))
     moved = torch.nn.utils.parameters_to_vector(trained.net.parameters()).detach() - first
     print(json.dumps({"rank": job.rank, "distance": moved.norm().item()}))
 
@@ -94,6 +95,7 @@ def main():
     options.add_argument("--epochs", type=int, default=20)
     options.add_argument("--way", default="plain",
                          choices=("plain", "normalised", "frozen", "rare", "numpy"))
+    options.add_argument("--evaluate", action="store_true")
     args = options.parse_args()
     torch.set_num_threads(1)
     (fit if args.way == "numpy" else train)(args)
