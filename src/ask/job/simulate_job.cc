@@ -83,6 +83,18 @@ void declare_links(OptionList& options, SimulatedLinks& links) {
       .default_words("the first hosts");
 }
 
+void check_without_numbers(const SimulateJob& job) {
+  for (const auto& [name, spec] :
+       {std::pair("--compress", job.training.compress),
+        std::pair("--compress-weights", job.training.compress_weights)}) {
+    if (spec.text != "none" && !job.links.any()) {
+      throw usage_error(std::string(name) +
+                        " without --learn, --bandwidth or --platform: nothing is sent that takes "
+                        "bytes; add --learn mlp, or links");
+    }
+  }
+}
+
 void check_without_learning(const SimulateJob& job) {
   if (job.learn) {
     return;
@@ -95,6 +107,7 @@ void check_without_learning(const SimulateJob& job) {
                       "' waits for a loss or an accuracy, and without --learn nothing is learnt; "
                       "add --learn mlp, or wait for updates or seconds");
   }
+  check_without_numbers(job);
   for (const auto& [name, given] : {std::pair("--filter", job.training.filter.text != "none"),
                                     std::pair("--attack", !job.attacks.empty())}) {
     if (given) {

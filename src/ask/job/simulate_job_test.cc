@@ -55,6 +55,21 @@ TEST(SimulateJob, WithoutLearningNothingIsLearnt) {
             std::string::npos);
 }
 
+TEST(SimulateJob, NothingIsPackedWhereNothingTakesBytes) {
+  EXPECT_NE(refusal(Simulate().give("compress", "int8"))
+                .find("--compress without --learn, --bandwidth or --platform"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal(Simulate().give("compress-weights", "delta")).find("--compress-weights without"),
+      std::string::npos);
+  EXPECT_EQ(refusal(Simulate().give("compress", "int8").give("learn", "mlp")), "accepted");
+  EXPECT_EQ(refusal(Simulate()
+                        .give("compress-weights", "delta")
+                        .give("bandwidth", "1Gbps")
+                        .give("payload", "400kB")),
+            "accepted");
+}
+
 TEST(SimulateJob, AnOracleChoosesForSyncAlone) {
   EXPECT_NE(
       refusal(Simulate().give("oracle", "true")).find("--oracle conflicts with --policy async"),

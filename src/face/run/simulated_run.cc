@@ -51,7 +51,8 @@ sim::ClusterOptions cluster_options(const job::SimulateJob& job, job::Resolved r
       .target = resolved.target,
       .latency = job.cluster.latency,
       .apply = job.cluster.apply / job.links.shards,  // All at the same time.
-      .attacks = job::parse_attacks(job.attacks, job::workers_at_most(job.training))};
+      .attacks = job::parse_attacks(job.attacks, job::workers_at_most(job.training)),
+      .packing = {.gradients = resolved.compress, .weights = resolved.compress_weights}};
   std::set<WorkerId> join;
   for (const std::string& fault : job.cluster.faults) {
     cluster.faults.push_back(sim::parse_fault(fault, job::workers_at_most(job.training)));

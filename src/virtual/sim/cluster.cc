@@ -37,6 +37,7 @@ Cluster::Cluster(const ClusterOptions& options,
       network_(learning == nullptr ? protocol::Manifest{} : learning->gradients.manifest()),
       message_faults_(options.faults, options.coordinator.workers, options.coordinator.seed),
       evaluations_(options.target),
+      packer_(make_packer()),
       workers_(options.coordinator.workers) {
   if (options_.links != nullptr) {
     transfers_.emplace(*options_.links, options_.coordinator.workers);
@@ -148,6 +149,9 @@ ClusterResult Cluster::result() {
     }
     result.weights.assign(shard_->weights().begin(), shard_->weights().end());
   }
+  if (packer_) {
+    coordinator_->carried(packer_->traffic());
+  }
   result.statistics = coordinator_->take_statistics();
   if (shard_) {
     result.statistics.clipped = shard_->clipped();
@@ -240,6 +244,9 @@ void Cluster::serve(std::uint32_t worker, std::size_t slot) {
 }
 
 void Cluster::serve_push(const protocol::Push& push, std::vector<float> gradient) {
+  if (packer_) {
+    packer_->received();
+  }
   const update::Judgement judgement =
       shard_ ? server::receive(*shard_, *coordinator_, push, std::move(gradient))
              : update::Judgement::kSound;
@@ -298,9 +305,9 @@ void Cluster::carry_out_effects() {
 
 void Cluster::send(server::Send& send) {
   const auto worker = static_cast<std::uint32_t>(index(send.worker));
-  const auto* const release = std::get_if<protocol::Release>(&send.message);
+  const bool is_release = std::holds_alternative<protocol::Release>(send.message);
   Weights with;
-  if (learning_ != nullptr && release != nullptr) {
+  if (learning_ != nullptr && is_release) {
     with = shard_->release(send.worker);
   }
   if (!at_once_) {
@@ -312,10 +319,14 @@ void Cluster::send(server::Send& send) {
   if (!to.alive) {
     return;
   }
-  std::visit([&](const auto& message) { to.inbox.receive(message); }, send.message);
-  if (!std::holds_alternative<protocol::Verdict>(send.message)) {  // A verdict asks nothing of it.
-    read_inbox(worker, with);
+  if (packer_ && is_release) {
+    with = packer_->send(send.worker, std::move(with)).weights;
   }
+  std::visit([&](const auto& message) { to.inbox.receive(message); }, send.message);
+  if (const auto* const verdict = std::get_if<protocol::Verdict>(&send.message)) {
+    return judge(worker, *verdict);  // It asks nothing of the worker.
+  }
+  read_inbox(worker, with);
 }
 
 void Cluster::to_worker(std::uint32_t worker, protocol::Message message, Weights weights) {
@@ -326,12 +337,18 @@ void Cluster::to_worker(std::uint32_t worker, protocol::Message message, Weights
   if (is_release && !overlapped_.empty()) {
     overlapped_[worker].released = now_;
   }
+  std::optional<double> bytes;
+  if (packer_ && is_release) {
+    Packer::Sent sent = packer_->send(WorkerId{worker}, std::move(weights));
+    weights = std::move(sent.weights);
+    bytes = sent.bytes;
+  }
   post({Kind::kAtWorker,
         worker,
         store({.message = std::move(message),
                .incarnation = workers_[worker].incarnation,
                .weights = std::move(weights)})},
-       is_release);
+       bytes);
 }
 
 void Cluster::evaluate(Version version, std::uint64_t examples) {

@@ -42,6 +42,7 @@
 #include "sim/faults.h"
 #include "sim/message_faults.h"
 #include "sim/overlap.h"
+#include "sim/packing.h"
 #include "sim/timing.h"
 #include "sim/transfers.h"
 #include "sim/worker_gradients.h"
@@ -71,9 +72,10 @@ struct ClusterOptions {
   Duration apply{};    // What the server needs for a gradient; they queue before it.
   std::vector<Fault> faults;
   std::vector<worker::Attack> attacks;        // Used only with learning.
+  Packing packing;                            // How it packs what travels.
   const Transfers::Options* links = nullptr;  // Belong to the caller.
-  // Transfers overlap with computing; belongs to the caller. REQUIRES: links tell weights in its
-  // pieces, and there are neither faults nor learning.
+  // Transfers overlap with computing; belongs to the caller. Its bytes are those of packed numbers.
+  // REQUIRES: links tell weights in its pieces, and there are neither faults nor learning.
   const Overlap* overlap = nullptr;
   Performed performed;                  // Told of each operation; may be empty.
   ClusterObserver* observer = nullptr;  // Belongs to the caller.
@@ -238,6 +240,10 @@ class Cluster {
   void at_server(std::uint32_t worker, std::size_t slot);
   void serve(std::uint32_t worker, std::size_t slot);
   void serve_push(const protocol::Push& push, std::vector<float> gradient);
+  // A verdict settles what its push has left behind.
+  void judge(std::uint32_t worker, const protocol::Verdict& verdict);
+  // The gradient becomes what the server gets of it.
+  void pack(std::uint32_t worker, Sequence release, std::vector<float>& gradient);
   void at_worker(std::uint32_t worker, std::size_t slot);
   // Does what the messages in the inbox ask for. A task takes the weights.
   void read_inbox(std::uint32_t worker, Weights& weights);
@@ -275,6 +281,7 @@ class Cluster {
   // The server's death, and another one in its place: cluster_server.cc.
   [[nodiscard]] server::CoordinatorOptions coordinator_options() const;
   [[nodiscard]] std::unique_ptr<server::Coordinator> make_coordinator();
+  [[nodiscard]] std::optional<Packer> make_packer() const;
   void make_shard();
   void take_checkpoint();
   void keep(Archive& archive);
@@ -329,7 +336,8 @@ class Cluster {
   [[nodiscard]] protocol::GradientId identity(std::uint32_t worker) const;
   // Sends the message of the event on its way: over the links, if there are any, and then for the
   // latency, or longer if there are faults.
-  void post(const Event& event, bool with_payload);
+  // `payload`: its bytes; nothing: it has none.
+  void post(const Event& event, std::optional<double> payload);
   void after_latency(const Event& event);
   void take_arrivals();
   // Loses the messages on the links to or from a worker whose connection broke.
@@ -367,6 +375,7 @@ class Cluster {
   std::deque<protocol::Measurement> measurements_;  // Not told to the coordinator yet.
   std::deque<server::MeasuredNorms> norms_;         // Not told to the coordinator yet.
   std::optional<WorkerGradients> gradients_;
+  std::optional<Packer> packer_;  // If the size of a payload is known.
   std::vector<Worker> workers_;
   std::vector<Overlapped> overlapped_;  // By worker; empty without overlap.
   std::vector<Ahead> ahead_;            // By worker; empty without steps ahead.

@@ -45,6 +45,9 @@ void Cluster::greet(const admission::WorkerGreets& greeting) {
   if (learning_ != nullptr) {
     hello.script = learning_->gradients.script();
   }
+  if (packer_ && workers_[index(greeting.worker)].process == greeting.process) {
+    hello.unanswered = packer_->unanswered(greeting.worker);
+  }
   tell_observer(greeting);
   const auto held = admission_->in_the_way(now_, hello);
   if (held &&
@@ -72,6 +75,10 @@ void Cluster::admit(admission::Effects& effects) {
   const Overloaded driver{
       [this](const admission::Accept& accepted) {
         workers_[index(accepted.worker)].incarnation = accepted.incarnation;
+        if (packer_) {
+          packer_->connected(accepted.worker,
+                             coordinator_->counted(accepted.worker, accepted.unanswered));
+        }
       },
       [this](const admission::Join& join) {
         for (const admission::Join::Worker& worker : join.workers) {

@@ -35,6 +35,9 @@ void Cluster::join(std::uint32_t worker, bool again) {
   newcomer.connection = ConnectionId{++connections_};
   if (!again) {
     newcomer.process = ++processes_;
+    if (packer_) {
+      packer_->started(WorkerId{worker});
+    }
   }
   greet({.peer = newcomer.connection,
          .worker = WorkerId{worker},
@@ -121,7 +124,7 @@ void Cluster::cut_off(std::uint32_t worker, bool said_goodbye) {
                    worker,
                    2 * static_cast<std::uint64_t>(lost.connection) + (said_goodbye ? 1U : 0U)};
   if (said_goodbye) {
-    post(news, false);
+    post(news, std::nullopt);
   } else {
     lose_transfers(worker);
     after_latency(news);

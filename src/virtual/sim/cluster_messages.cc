@@ -19,16 +19,20 @@ bool may_stray(const protocol::Message& message) {
 
 }  // namespace
 
-void Cluster::post(const Event& event, bool with_payload) {
+void Cluster::post(const Event& event, std::optional<double> payload) {
   if (!transfers_) {
     return after_latency(event);
   }
   const bool to_worker = event.kind == Kind::kAtWorker;
-  transfers_->send(now_,
-                   {.way = to_worker ? Way::kToWorker : Way::kToServer,
-                    .worker = event.worker,
-                    .label = 2 * event.number + (event.kind == Kind::kGone ? 1U : 0U)},
-                   with_payload);
+  const Transfers::Message message{
+      .way = to_worker ? Way::kToWorker : Way::kToServer,
+      .worker = event.worker,
+      .label = 2 * event.number + (event.kind == Kind::kGone ? 1U : 0U)};
+  if (payload) {
+    transfers_->send_payload(now_, message, *payload);
+  } else {
+    transfers_->send(now_, message, /*with_payload=*/false);
+  }
 }
 
 void Cluster::after_latency(const Event& event) {

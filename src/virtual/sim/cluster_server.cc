@@ -90,7 +90,22 @@ void Cluster::make_shard() {
                  learning_->gradients.manifest().sizes());
 }
 
+std::optional<Packer> Cluster::make_packer() const {
+  const std::uint32_t workers = options_.coordinator.workers;
+  if (learning_ != nullptr) {
+    const auto numbers = static_cast<double>(network_.numbers());
+    return Packer(options_.packing, workers, sizeof(float) * numbers);
+  }
+  if (options_.links != nullptr) {
+    return Packer(options_.packing, workers, options_.links->payload);
+  }
+  return std::nullopt;
+}
+
 void Cluster::take_checkpoint() {
+  if (packer_) {
+    coordinator_->carried(packer_->traffic());
+  }
   checkpoint_.emplace();
   keep(*checkpoint_);
 }
@@ -144,6 +159,9 @@ void Cluster::server_back() {
     admission_->resume(
         {.network = network_, .examples = options_.coordinator.examples, .script = std::nullopt},
         coordinator_->version());
+  }
+  if (packer_) {
+    packer_->server_began();
   }
   server_free_ = now_;
   if (options_.observer != nullptr) {

@@ -21,6 +21,9 @@ void Cluster::at_worker(std::uint32_t worker, std::size_t slot) {
   }
   Mail mail = take_out(slot);
   if (workers_[worker].alive && workers_[worker].incarnation == mail.incarnation) {
+    if (const auto* const verdict = std::get_if<protocol::Verdict>(&mail.message)) {
+      judge(worker, *verdict);
+    }
     workers_[worker].inbox.receive(mail.message);
     read_inbox(worker, mail.weights);
   }
@@ -140,6 +143,7 @@ void Cluster::push(std::uint32_t worker) {
         gradients_->make(WorkerId{worker}, from.inbox.newest(), from.examples, *from.weights);
     push.loss = made.loss;
     gradient = std::move(made.gradient);
+    pack(worker, push.id.sequence, gradient);
   }
   if (overlapped_.empty() && options_.performed) {
     const auto nominal = static_cast<double>(from.inbox.newest().nominal);
@@ -174,12 +178,26 @@ void Cluster::to_server(std::uint32_t worker, Mail&& mail) {
   const bool is_gradient = std::holds_alternative<protocol::Push>(mail.message);
   if (!overlapped_.empty()) {
     Overlapped& its = overlapped_[worker];
-    const double bytes = is_gradient ? options_.links->payload - its.sliced : 0.0;
+    const double bytes = is_gradient ? packer_->gradient_bytes() - its.sliced : 0.0;
     its.sliced = is_gradient ? 0.0 : its.sliced;
     const std::size_t last = options_.overlap->slices.size() - 1;
     return enqueue(worker, {.slot = store(std::move(mail)), .bytes = bytes, .part = last});
   }
-  post({Kind::kAtServer, worker, store(std::move(mail))}, is_gradient);
+  post({Kind::kAtServer, worker, store(std::move(mail))},
+       is_gradient && transfers_ ? std::optional(packer_->gradient_bytes()) : std::nullopt);
+}
+
+void Cluster::judge(std::uint32_t worker, const protocol::Verdict& verdict) {
+  if (packer_) {
+    packer_->judged(WorkerId{worker}, verdict);
+  }
+}
+
+void Cluster::pack(std::uint32_t worker, Sequence release, std::vector<float>& gradient) {
+  // A live worker waits for the verdict on its last push, even if newer weights overtake it.
+  const Sequence last = packer_->unanswered(WorkerId{worker});
+  packer_->settle(WorkerId{worker}, coordinator_->counted(WorkerId{worker}, last));
+  packer_->pack(WorkerId{worker}, release, gradient);
 }
 
 protocol::GradientId Cluster::identity(std::uint32_t worker) const {

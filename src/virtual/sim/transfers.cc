@@ -31,11 +31,19 @@ Transfers::Transfers(const Options& options, std::uint32_t workers)
 }
 
 void Transfers::send(Time now, const Message& message, bool with_payload) {
+  send_parts(now, message, with_payload ? std::optional(options_.payload) : std::nullopt);
+}
+
+void Transfers::send_payload(Time now, const Message& message, double bytes) {
+  send_parts(now, message, bytes);
+}
+
+void Transfers::send_parts(Time now, const Message& message, std::optional<double> payload) {
   advance(now);
   Lane& its = lane(message.way, message.worker);
-  const std::size_t parts = with_payload ? options_.servers.size() : 1;
-  const double bytes = with_payload ? options_.payload / static_cast<double>(parts) : 0.0;
-  const bool is_weights = with_payload && message.way == Way::kToWorker;
+  const std::size_t parts = payload ? options_.servers.size() : 1;
+  const double bytes = payload.value_or(0.0) / static_cast<double>(parts);
+  const bool is_weights = payload && message.way == Way::kToWorker;
   const bool in_pieces = is_weights && !options_.pieces.empty();
   for (std::uint32_t part = 0; part < parts; ++part) {
     const bool is_sending =

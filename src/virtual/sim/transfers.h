@@ -39,7 +39,7 @@ class Transfers {
  public:
   struct Options {
     links::Topology topology;
-    double payload;  // Bytes of a gradient, and of the weights; at least 0 and finite.
+    double payload;  // Bytes of a payload that names none; at least 0 and finite.
     // Where the shards are, no two on one host. Workers are on the hosts that are left, in order.
     std::vector<links::HostId> servers{links::HostId{0}};
     // Bytes that a shard sends of one message before the next has its turn; each turn pays the
@@ -49,8 +49,8 @@ class Transfers {
     // for 1 + n / 2 packets, so it stays that far behind them. REQUIRES: no window, and one shard.
     // 0: links are shared from the first byte on.
     Duration packet{};
-    // Bytes of the pieces of weights that are told one by one. They add up to the payload, and
-    // there is one shard. Empty: weights are told when they are all there.
+    // Bytes of the pieces of weights that are told one by one. They add up to the weights'
+    // payload, and there is one shard. Empty: weights are told when they are all there.
     std::vector<double> pieces = {};
     LinkUse* use = nullptr;  // Measures the links, if there; belongs to the caller.
   };
@@ -68,6 +68,8 @@ class Transfers {
 
   // REQUIRES: now is not before that of an earlier call.
   void send(Time now, const Message& message, bool with_payload);
+  // With a payload of this many bytes: weights or a gradient that is packed.
+  void send_payload(Time now, const Message& message, double bytes);
   // Sends this number of bytes to the server. REQUIRES: there is one shard.
   void send_bytes(Time now, const Message& message, double bytes);
   // Appends all messages that are on their way to or from the worker. They never arrive. REQUIRES:
@@ -86,6 +88,8 @@ class Transfers {
   void end(Time now);
 
  private:
+  // `payload`: its bytes; nothing: it has none.
+  void send_parts(Time now, const Message& message, std::optional<double> payload);
   // A message's part to or from one of the shards.
   struct Waiting {
     Message message;
