@@ -3,9 +3,50 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "compress/format.h"
+#include "compress/reference.h"
 #include "job/simulate_job.h"
 
 namespace outpace::job {
+
+namespace {
+
+void declare_packing(OptionList& options, ModelledPacking& packing) {
+  constexpr double kRateLeast = 1e-3;
+  constexpr double kRateMost = 1e3;
+  options.add("compress",
+              packing.gradients,
+              "How workers pack what they push, as in train: none, bf16, fp16, int8, int4 or "
+              "topk:share=0.01,bits=8");
+  options.add("compress-weights",
+              packing.weights,
+              "How the server packs weights, as in train: none, bf16, int8 or delta, of which all "
+              "numbers are taken to change");
+  options
+      .add("compress-rate",
+           packing.rate,
+           "With --compress or --compress-weights: GB of float32 that a core packs, or unpacks, in "
+           "a second")
+      .default_words("as measured for each format")
+      .between(kRateLeast, kRateMost);
+}
+
+void check(const ModelledPacking& packing, const std::vector<std::string>& topologies) {
+  (void)compress::Compression::parse(packing.gradients.text);
+  (void)compress::parse_weights(packing.weights.text);
+  if (packing.rate && !packing.any()) {
+    throw usage_error(
+        "--compress-rate without --compress or --compress-weights: nothing is packed; remove it");
+  }
+  if (packing.any() && !topologies.empty() &&
+      std::ranges::find(topologies, "ps") == topologies.end()) {
+    throw usage_error(
+        "--compress and --compress-weights belong to --topology ps: a ring and a gossip send all "
+        "numbers; remove them, or add ps to --topology");
+  }
+}
+
+}  // namespace
 
 void declare(OptionList& options, ModelledCluster& cluster) {
   options
@@ -32,6 +73,7 @@ void declare(OptionList& options, ModelledCluster& cluster) {
       .between(1, kBucketKibMost);
   declare_pace(options, cluster.gossip);
   declare_send_window(options, cluster.send_window);
+  declare_packing(options, cluster.packing);
   options
       .add("runtime",
            cluster.runtime,
@@ -59,7 +101,8 @@ const std::vector<std::string>& modelled_cluster_options() {
   return kNames;
 }
 
-void check(const ModelledCluster& cluster) {
+void check(const ModelledCluster& cluster, const std::vector<std::string>& topologies) {
+  check(cluster.packing, topologies);
   constexpr std::uint32_t kLocalStepsMost = 10'000;
   if (cluster.local_steps) {
     check_most("local-steps", *cluster.local_steps, kLocalStepsMost);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/spec.h"
 #include "base/time.h"
 #include "job/count_list.h"
 #include "job/gossip_options.h"
@@ -20,6 +21,15 @@ namespace outpace::job {
 inline constexpr std::uint32_t kModelledWorkersMost = 10'000;
 inline constexpr std::uint32_t kModelledShardsMost = 256;
 
+// How gradients and weights are packed, as in train.
+struct ModelledPacking {
+  Spec gradients = Spec::parse("none");
+  Spec weights = Spec::parse("none");
+  std::optional<double> rate;  // GB of float32 a second; nothing: as measured for each format.
+
+  [[nodiscard]] bool any() const { return gradients.text != "none" || weights.text != "none"; }
+};
+
 struct ModelledCluster {
   std::optional<CountList> local_steps;  // Mini-batches; nothing: a push for each.
   bool steps_ahead = false;              // While a push and the next weights travel.
@@ -29,6 +39,7 @@ struct ModelledCluster {
   std::uint32_t bucket_kib = 1024;   // For a ring.
   GossipOptions gossip;              // But for its elasticity.
   std::optional<Bytes> send_window;  // Nothing: weights for several workers go out together.
+  ModelledPacking packing;           // With a server.
   std::string runtime;               // Empty: the profile's computing.
   Delays delays;
   std::uint32_t cores = 0;
@@ -41,8 +52,8 @@ void declare(OptionList& options, ModelledCluster& cluster);
 // The names of its options: a calibrated profile has none of them.
 [[nodiscard]] const std::vector<std::string>& modelled_cluster_options();
 
-// Throws a usage error for options that do not go together.
-void check(const ModelledCluster& cluster);
+// Throws a usage error for options that do not go together, or not with `topologies`; none: ps.
+void check(const ModelledCluster& cluster, const std::vector<std::string>& topologies);
 
 // After the options are set: completes the options of a gossip, as fit_gossip() does. Throws a
 // usage error as that does, and for an option of a gossip if no gossip is among `topologies`.

@@ -13,7 +13,7 @@ namespace {
 using Modelled = Declared<ModelledCluster>;
 
 std::string refusal(const Modelled& modelled) {
-  return refusal_of([&] { check(modelled.job); });
+  return refusal_of([&] { check(modelled.job, {}); });
 }
 
 TEST(ModelledCluster, ListsItsOptions) {
@@ -30,6 +30,24 @@ TEST(ModelledCluster, ARuntimeConflictsWithWhatItIncludes) {
   EXPECT_NE(refusal(Modelled().give("runtime", "constant(1s)").give("cores", "2"))
                 .find("--runtime conflicts with --cores"),
             std::string::npos);
+}
+
+TEST(ModelledCluster, PacksAsTrainDoes) {
+  EXPECT_EQ(
+      refusal(Modelled().give("compress", "topk:share=0.02,bits=2").give("compress-rate", "3")),
+      "accepted");
+  EXPECT_NE(refusal(Modelled().give("compress", "int3")).find("unknown compression 'int3'"),
+            std::string::npos);
+  EXPECT_NE(refusal(Modelled().give("compress-weights", "fp16")).find("'fp16'"), std::string::npos);
+  EXPECT_NE(refusal(Modelled().give("compress-rate", "3")).find("nothing is packed"),
+            std::string::npos);
+  Modelled delta;
+  delta.give("compress-weights", "delta");
+  const auto with = [&](const std::vector<std::string>& topologies) {
+    return refusal_of([&] { check(delta.job, topologies); });
+  };
+  EXPECT_EQ(with({"ring", "ps"}), "accepted");
+  EXPECT_NE(with({"ring"}).find("belong to --topology ps"), std::string::npos);
 }
 
 TEST(ModelledCluster, AGossipIsThatOfTrain) {

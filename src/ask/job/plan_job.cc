@@ -116,7 +116,7 @@ void check(const OptionList& options, const PlanJob& job, ProfileKind kind) {
     refuse_with(options, kind, {"workers-per-node", "batch"});
     check_most("workers", job.workers, kModelledWorkersMost);
     check_most("shards", job.shards, kModelledShardsMost);
-    check(job.cluster);
+    check(job.cluster, job.topologies);
   } else {
     std::vector<std::string> others = modelled_cluster_options();
     others.emplace_back("shards");

@@ -92,7 +92,7 @@ void check_trace(const PredictJob& job) {
 void check_measured(const PredictJob& job) {
   check_most("workers", job.workers.value_or(count_list(kWorkersByDefault)), kModelledWorkersMost);
   check_most("shards", job.shards, kModelledShardsMost);
-  check(job.cluster);
+  check(job.cluster, job.topologies);
   if (!job.trace.empty()) {
     check_trace(job);
   }

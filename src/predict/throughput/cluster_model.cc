@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/spec.h"
+#include "compress/format.h"
+#include "compress/reference.h"
 #include "job/simulate_job.h"
 #include "job/training.h"
 #include "job/work.h"
@@ -44,6 +46,16 @@ ModelledWorkers speeds_of(const job::Delays& delays,
   return speeds;
 }
 
+std::optional<sim::Overlap> packed_overlap(const MeasuredProfile& profile,
+                                           std::uint64_t slice_bytes,
+                                           const PackingCosts& packing) {
+  std::optional<sim::Overlap> overlap = overlap_of(profile, slice_bytes);
+  if (overlap) {
+    overlap = packed(*std::move(overlap), packing.gradient_share, packing.weights_share);
+  }
+  return overlap;
+}
+
 Wires wires_of(const job::ModelledCluster& cluster) {
   return {.bytes_per_second = cluster.bandwidth ? cluster.bandwidth->bytes_per_second : 0.0,
           .latency_seconds = to_seconds(cluster.latency),
@@ -78,7 +90,8 @@ ClusterModel::ClusterModel(const MeasuredProfile& profile,
       options_(cluster),
       read_file_(std::move(read_file)),
       wires_(wires_of(cluster)),
-      overlap_(overlap_of(profile, cluster.slice.bytes)),
+      packing_(packing_costs(cluster.packing, profile.payload_bytes())),
+      overlap_(packed_overlap(profile, cluster.slice.bytes, packing_)),
       simple_(overlap_ ? std::optional(simplified(*overlap_)) : std::nullopt),
       seconds_(profile.computing_to_predict_from()),
       uncertainty_(cluster.runtime.empty() ? profile_uncertainty(seconds_) : 0.0) {}
@@ -119,7 +132,7 @@ CoarseCluster ClusterModel::coarse_cluster(const ClusterKind& kind,
                                            const ModelledWorkers& workers) const {
   CoarseCluster cluster{.topology = kind.topology,
                         .barrier = {BarrierKind::kNone},
-                        .served = served_costs(profile_, wires_, kind.shards),
+                        .served = {},
                         .ring = ring(),
                         .gossip = {.options = options_.gossip}};
   if (kind.topology == Topology::kGossip && workers.count() > 1) {
@@ -129,6 +142,7 @@ CoarseCluster ClusterModel::coarse_cluster(const ClusterKind& kind,
   if (kind.topology == Topology::kServer) {
     const Spec spec = Spec::parse(kind.policy);
     cluster.barrier = barrier_of(spec, workers.count());
+    cluster.served = served_costs(profile_, wires_, kind.shards, packing_of(kind, workers));
     if (simple_ && kind.shards == 1 && kind.local_steps == 0) {
       cluster.hidden = hidden_transfers(*simple_);
     }
@@ -140,6 +154,13 @@ CoarseCluster ClusterModel::coarse_cluster(const ClusterKind& kind,
     cluster.steps_ahead = kind.local_steps > 0 && options_.steps_ahead;
   }
   return cluster;
+}
+
+PackingCosts ClusterModel::packing_of(const ClusterKind& kind,
+                                      const ModelledWorkers& workers) const {
+  const Spec first = policy::phases_of(Spec::parse(kind.policy)).front().policy;
+  const Barrier barrier = barrier_of(first, workers.count());
+  return is_out_of_step(barrier.kind) ? packing_ : packing_.shared_by(workers.count());
 }
 
 Rate ClusterModel::widened(Rate rate) const {
@@ -269,9 +290,12 @@ std::unique_ptr<ClusterModel::Simulated> ClusterModel::simulated(const ClusterKi
                                             .links = {}});
   sim::ClusterOptions& cluster = simulated->options;
   cluster.steps_ahead = options_.steps_ahead && kind.local_steps > 0;
+  cluster.packing = {.gradients = compress::Compression::parse(options_.packing.gradients.text),
+                     .weights = compress::parse_weights(options_.packing.weights.text)};
   cluster.coordinator.job = 1;
   cluster.coordinator.examples = profile_.dataset_examples;
-  const ServedCluster costs = served_costs(profile_, wires_, kind.shards);
+  const ServedCluster costs =
+      served_costs(profile_, wires_, kind.shards, packing_of(kind, workers));
   cluster.latency = from_seconds(profile_.message_seconds + wires_.latency_seconds);
   cluster.apply = from_seconds(costs.apply_seconds);
   if (wires_.bytes_per_second > 0.0) {
@@ -300,7 +324,7 @@ ThroughputEstimate ClusterModel::by_events(const ClusterKind& kind,
                                            std::uint32_t iterations) const {
   const auto cluster = simulated(kind, workers, iterations);
   const Served served =
-      serve_by_events(cluster->options, timing(workers, copying_seconds(profile_, wires_)), spread);
+      serve_by_events(cluster->options, timing(workers, besides_seconds()), spread);
   return {.rate = served.rate,
           .mixed_examples = served.examples_an_update * (1.0 + served.staleness)};
 }
@@ -329,11 +353,13 @@ void ClusterModel::perform(const ClusterKind& kind,
   }
   const auto cluster = simulated(kind, workers, kIterations);
   cluster->options.performed = performed;
-  const sim::Overlap told = overlap_ ? *overlap_ : whole_transfers(profile_);
+  const sim::Overlap told =
+      overlap_ ? *overlap_
+               : packed(whole_transfers(profile_), packing_.gradient_share, packing_.weights_share);
   if (cluster->links && kind.shards == 1 && !cluster->options.steps_ahead) {
     let_overlap(cluster->options, *cluster->links, told);
   }
-  SampledTimingOptions sampled = timing(workers, copying_seconds(profile_, wires_));
+  SampledTimingOptions sampled = timing(workers, besides_seconds());
   const Spread spread = spread_of(kind, workers);
   sampled.begins = beginnings(spread, workers.count(), 1).front();
   perform_by_events(cluster->options, sampled);
@@ -351,7 +377,7 @@ Spread ClusterModel::spread_of(const ClusterKind& kind, const ModelledWorkers& w
     // Pieces of weights that arrive after a worker's start would hold it up, and the phases would
     // be less spread than the starts.
     spread.from =
-        overlap_ && kind.shards == 1 ? workers.count() * cluster.served.link_seconds : 0.0;
+        overlap_ && kind.shards == 1 ? workers.count() * cluster.served.down_seconds() : 0.0;
   }
   return spread;
 }

@@ -18,6 +18,7 @@
 #include "throughput/fine.h"
 #include "throughput/gossip_events.h"
 #include "throughput/measured_profile.h"
+#include "throughput/packing_costs.h"
 #include "throughput/sampled_timing.h"
 #include "worker/pace.h"
 
@@ -77,6 +78,8 @@ class ClusterModel {
   // Whether links limit the cluster. Then fine() may be far above coarse(), which knows neither
   // transfers that overlap with computing nor workers that come out of phase.
   [[nodiscard]] bool has_links() const { return wires_.bytes_per_second > 0.0; }
+  // What packing costs and saves.
+  [[nodiscard]] const PackingCosts& packing() const { return packing_; }
   // What to know of a free gossip whose workers seldom meet; empty otherwise.
   [[nodiscard]] std::string caveat_of_gossip() const;
   // Examples per second if workers computed without ever waiting.
@@ -106,6 +109,13 @@ class ClusterModel {
                                  const ModelledWorkers& workers,
                                  const Rate& rate) const;
   [[nodiscard]] RingCluster ring() const;
+  // What packing costs: in rounds, all workers have had the same releases.
+  [[nodiscard]] PackingCosts packing_of(const ClusterKind& kind,
+                                        const ModelledWorkers& workers) const;
+  // A worker's own time in an iteration, besides computing and messages.
+  [[nodiscard]] double besides_seconds() const {
+    return copying_seconds(profile_, wires_, packing_) + packing_.worker_seconds;
+  }
   // `besides`, of SampledTimingOptions.
   [[nodiscard]] SampledTimingOptions timing(const ModelledWorkers& workers, double besides) const;
   [[nodiscard]] GossipOfEvents gossip_of_events(const ModelledWorkers& workers) const;
@@ -126,6 +136,7 @@ class ClusterModel {
   const job::ModelledCluster& options_;
   const job::ReadFile read_file_;
   const Wires wires_;
+  const PackingCosts packing_;
   const std::optional<sim::Overlap> overlap_;  // For the transfers with one server.
   const std::optional<sim::Overlap> simple_;   // The same, as predictions simulate it.
   const std::vector<double> seconds_;

@@ -87,7 +87,8 @@ std::vector<double> rates_of_unequals(const std::vector<double>& delays, const S
 }
 
 double down_seconds(std::size_t workers, const ServedCluster& cluster) {
-  return std::max(static_cast<double>(workers) * cluster.link_seconds, cluster.own_link_seconds);
+  return std::max(static_cast<double>(workers) * cluster.down_seconds(),
+                  cluster.own_down_seconds());
 }
 
 // The times at which the workers of a round have computed, in order.
@@ -97,10 +98,8 @@ std::vector<double> computed_at(const std::vector<double>& draw,
   const double all_down = down_seconds(draw.size(), cluster);
   std::vector<double> at = draw;
   for (std::size_t w = 0; w < at.size(); ++w) {
-    at[w] +=
-        cluster.in_turn && heuristics == Heuristics::kWith
-            ? std::max(static_cast<double>(w + 1) * cluster.link_seconds, cluster.own_link_seconds)
-            : all_down;
+    at[w] += cluster.in_turn && heuristics == Heuristics::kWith ? down_seconds(w + 1, cluster)
+                                                                : all_down;
   }
   std::sort(at.begin(), at.end());
   return at;
@@ -110,8 +109,8 @@ double round_seconds(const std::vector<double>& computed,
                      std::uint32_t cutoff,
                      const ServedCluster& cluster,
                      Heuristics heuristics) {
-  const double each = cluster.link_seconds + cluster.apply_seconds;
-  const double least = cluster.own_link_seconds + cluster.apply_seconds;
+  const double each = cluster.up_seconds() + cluster.apply_seconds;
+  const double least = cluster.own_up_seconds() + cluster.apply_seconds;
   if (heuristics == Heuristics::kWithout) {
     return cluster.fixed_seconds + computed[cutoff - 1] + std::max(cutoff * each, least);
   }
@@ -191,7 +190,7 @@ BestCutoff best_cutoff_of(const Period& period,
 }
 
 double restarting_rate(const Period& period, std::uint32_t cutoff, const ServedCluster& cluster) {
-  const double each = cluster.link_seconds + cluster.apply_seconds;
+  const double each = cluster.up_seconds() + cluster.apply_seconds;
   double seconds = 0.0;
   for (std::size_t draw = 0; draw < period.draws.size(); ++draw) {
     seconds += cluster.fixed_seconds + down_seconds(period.mean.size(), cluster) +
@@ -205,7 +204,8 @@ std::vector<double> free_rates(const Period& period,
                                const ServedCluster& cluster,
                                Heuristics heuristics) {
   std::vector<double> delays = period.mean;
-  const double own = 2.0 * std::max(0.0, cluster.own_link_seconds - cluster.link_seconds);
+  const double both = cluster.gradient_share + cluster.weights_share;
+  const double own = both * std::max(0.0, cluster.own_link_seconds - cluster.link_seconds);
   for (double& delay : delays) {
     delay += cluster.fixed_seconds + own;
   }
@@ -214,10 +214,11 @@ std::vector<double> free_rates(const Period& period,
   }
   std::vector<double> rates = delays;
   for (double& rate : rates) {
-    rate = 1.0 / (rate + 2.0 * cluster.link_seconds + cluster.apply_seconds);
+    rate = 1.0 / (rate + both * cluster.link_seconds + cluster.apply_seconds);
   }
   const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
-  const double most = 1.0 / std::max(cluster.link_seconds, cluster.apply_seconds);
+  const double most =
+      1.0 / std::max({cluster.up_seconds(), cluster.down_seconds(), cluster.apply_seconds});
   for (double& rate : rates) {
     rate *= std::min(1.0, most / sum);
   }
@@ -249,7 +250,9 @@ bool is_held_up(const Period& period, const ServedCluster& cluster) {
   const double longer = period.mean[slowest] - period.mean[middle];
   const double error = std::sqrt(squared_error(period, slowest) + squared_error(period, middle));
   const double besides =
-      cluster.fixed_seconds + 2.0 * cluster.own_link_seconds + cluster.apply_seconds;
+      cluster.fixed_seconds +
+      (cluster.gradient_share + cluster.weights_share) * cluster.own_link_seconds +
+      cluster.apply_seconds;
   return longer > std::max(kLonger * (period.mean[middle] + besides), kErrors * error);
 }
 
@@ -277,7 +280,7 @@ double decided_rate(const Barrier& barrier,
     if (barrier.kind == BarrierKind::kDistinct) {  // The k workers get their weights together.
       besides[w] = std::max(besides[w],
                             cluster.fixed_seconds + down_seconds(barrier.cutoff, cluster) +
-                                cluster.own_link_seconds + cluster.apply_seconds);
+                                cluster.own_up_seconds() + cluster.apply_seconds);
     }
   }
   const std::size_t iterations = std::max(kIterationsLeast, period.draws.size());
@@ -342,7 +345,7 @@ std::vector<double> closed_network_rates(const std::vector<double>& delays,
   // one.
   constexpr double kAlike = 1e-3;
   const Stations stations{
-      .service = {cluster.link_seconds, cluster.link_seconds, cluster.apply_seconds},
+      .service = {cluster.down_seconds(), cluster.up_seconds(), cluster.apply_seconds},
       .in_order = {cluster.in_turn, false, true}};
   const auto [least, most] = std::minmax_element(delays.begin(), delays.end());
   if (*most - *least > kAlike * *most) {

@@ -8,6 +8,7 @@
 //
 //   C_w  computing          F  the rest of an iteration that neither overlaps nor queues
 //   D    a gradient, or the weights, alone on the server's link      P  applying a gradient
+//        (D of each has its own share if they are packed)
 //
 //   a round of c gradients   T = F + W D + C_(c) + c D + c P
 //     with heuristics        T = F + max over k <= c of (A_(k) + (c - k + 1)(D + P)), where worker
@@ -53,6 +54,14 @@ struct ServedCluster {
   double apply_seconds;          // P, of all shards in parallel.
   double latency_seconds = 0.0;  // The links' part of F, both ways.
   bool in_turn = false;          // The weights for several workers go out one after another.
+  // Bytes of packed gradients and weights, as shares of those that the link's seconds are of.
+  double gradient_share = 1.0;
+  double weights_share = 1.0;
+
+  [[nodiscard]] double up_seconds() const { return gradient_share * link_seconds; }
+  [[nodiscard]] double down_seconds() const { return weights_share * link_seconds; }
+  [[nodiscard]] double own_up_seconds() const { return gradient_share * own_link_seconds; }
+  [[nodiscard]] double own_down_seconds() const { return weights_share * own_link_seconds; }
 };
 
 struct RingCluster {
@@ -104,7 +113,7 @@ struct Gossiping {
 
 // The rate of each worker, per second, by mean-value analysis (Reiser & Lavenberg, 1980). Each
 // worker is a class of its own (Schweitzer's approximation; exact for equal workers). The stations
-// are the link down and the link up, of `link_seconds` each, shared fairly or, down, first come,
+// are the link down and the link up, of their seconds, shared fairly or, down, first come,
 // first served; applying, of `apply_seconds`, first come, first served; and a delay per worker.
 [[nodiscard]] std::vector<double> closed_network_rates(const std::vector<double>& delays,
                                                        const ServedCluster& cluster);

@@ -43,22 +43,30 @@ std::string_view name(Bottleneck bottleneck, Topology topology) {
   return "";
 }
 
-double copying_seconds(const MeasuredProfile& profile, const Wires& wires) {
+double copying_seconds(const MeasuredProfile& profile,
+                       const Wires& wires,
+                       const PackingCosts& packing) {
+  constexpr double kHalf = 0.5;
   const double alone = profile.payload_bytes() * profile.byte_seconds;
-  return std::max(0.0, alone - link_seconds(profile, wires));
+  const double share = kHalf * (packing.gradient_share + packing.weights_share);
+  return std::max(0.0, share * (alone - link_seconds(profile, wires)));
 }
 
 ServedCluster served_costs(const MeasuredProfile& profile,
                            const Wires& wires,
-                           std::uint32_t shards) {
-  const double copying = copying_seconds(profile, wires);
+                           std::uint32_t shards,
+                           const PackingCosts& packing) {
+  const double copying = copying_seconds(profile, wires, packing);
   const double link = link_seconds(profile, wires);
-  return {.fixed_seconds = 2.0 * (profile.message_seconds + wires.latency_seconds) + copying,
+  return {.fixed_seconds = 2.0 * (profile.message_seconds + wires.latency_seconds) + copying +
+                           packing.worker_seconds,
           .link_seconds = link / shards,
           .own_link_seconds = link,
-          .apply_seconds = (profile.apply_seconds + copying) / shards,
+          .apply_seconds = (profile.apply_seconds + copying + packing.server_seconds()) / shards,
           .latency_seconds = 2.0 * wires.latency_seconds,
-          .in_turn = profile.payload_bytes() / shards <= wires.window_bytes};
+          .in_turn = packing.weights_share * profile.payload_bytes() / shards <= wires.window_bytes,
+          .gradient_share = packing.gradient_share,
+          .weights_share = packing.weights_share};
 }
 
 RingCluster ring_costs(const MeasuredProfile& profile,
@@ -100,13 +108,14 @@ namespace {
 // In a round all workers get their weights, and push their gradients, together.
 Computing shortened(const CoarseCluster& cluster, const Computing& computing) {
   const auto workers = static_cast<double>(computing.front().mean.size());
-  const double alone = cluster.served.link_seconds;
+  const double down = cluster.served.down_seconds();
+  const double up = cluster.served.up_seconds();
   if (is_out_of_step(cluster.barrier.kind)) {
-    return without_hidden(*cluster.hidden, computing, alone, alone);
+    return without_hidden(*cluster.hidden, computing, down, up);
   }
   const double pushes = cluster.barrier.cutoff > 0 ? cluster.barrier.cutoff : workers;
   return without_hidden(
-      *cluster.hidden, computing, cluster.served.in_turn ? alone : workers * alone, pushes * alone);
+      *cluster.hidden, computing, cluster.served.in_turn ? down : workers * down, pushes * up);
 }
 
 }  // namespace

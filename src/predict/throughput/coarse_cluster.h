@@ -12,6 +12,7 @@
 #include "throughput/computing.h"
 #include "throughput/hidden_transfers.h"
 #include "throughput/measured_profile.h"
+#include "throughput/packing_costs.h"
 #include "worker/topology.h"
 
 namespace outpace::throughput {
@@ -31,15 +32,18 @@ struct Wires {
 inline constexpr double kPayloadOfLink = 1448.0 / 1514.0;
 
 // Seconds for serialising and copying a payload, beyond its time on the link. Both happen piece by
-// piece, so copying overlaps with sending.
-[[nodiscard]] double copying_seconds(const MeasuredProfile& profile, const Wires& wires);
+// piece, so copying overlaps with sending. The mean of a gradient's and the weights'.
+[[nodiscard]] double copying_seconds(const MeasuredProfile& profile,
+                                     const Wires& wires,
+                                     const PackingCosts& packing = {});
 
 // The costs of an iteration besides computing, as defined in coarse.h. copying_seconds() counts
 // twice: once for the worker, in its own time, and once for the server, one gradient after another.
-// Weights that fit into the window go out one after another.
+// Weights that fit into the window go out one after another. Packing counts like copying.
 [[nodiscard]] ServedCluster served_costs(const MeasuredProfile& profile,
                                          const Wires& wires,
-                                         std::uint32_t shards);
+                                         std::uint32_t shards,
+                                         const PackingCosts& packing = {});
 inline constexpr std::uint64_t kBucketBytes = std::uint64_t{1} << 20U;  // By default.
 [[nodiscard]] RingCluster ring_costs(const MeasuredProfile& profile,
                                      const Wires& wires,

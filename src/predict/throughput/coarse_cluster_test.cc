@@ -51,6 +51,37 @@ TEST(CoarseCluster, CostsComeFromTheProfileAndTheWires) {
   EXPECT_NEAR(backward_share(large), 0.2, 1e-12);  // 0.02 of 0.1.
 }
 
+// A megabyte, of which a quarter goes up and half comes down; 8 ms over the link, with its headers.
+TEST(CoarseCluster, PackingSavesBytesAndCostsTime) {
+  const PackingCosts packing{.gradient_share = 0.25,
+                             .weights_share = 0.5,
+                             .worker_seconds = 0.003,
+                             .gradient_seconds = 0.002,
+                             .weights_seconds = 0.004};
+  const ServedCluster costs = served_costs(profile(), kGigabit, 1, packing);
+  EXPECT_NEAR(costs.up_seconds(), 0.002 * 1514 / 1448, 1e-9);
+  EXPECT_NEAR(costs.down_seconds(), 0.004 * 1514 / 1448, 1e-9);
+  EXPECT_NEAR(costs.fixed_seconds, 2 * 0.0003 + 0.003, 1e-12);
+  EXPECT_NEAR(costs.apply_seconds, 0.001 + 0.002 + 0.004, 1e-12);
+  // Without links, 1 ns a byte, of 0.375 MB each way.
+  EXPECT_NEAR(copying_seconds(profile(), {}, packing), 0.000375, 1e-12);
+  // A round of two: the weights, 0.1 s, and the gradients one after another.
+  const CoarseCluster cluster{.topology = Topology::kServer,
+                              .barrier = {BarrierKind::kCutoff, 2},
+                              .served = costs,
+                              .ring = {}};
+  const double seconds = costs.fixed_seconds + 2 * costs.down_seconds() + 0.1 +
+                         2 * (costs.up_seconds() + costs.apply_seconds);
+  EXPECT_NEAR(coarse_rate(cluster, computing({0.1, 0.1}), Heuristics::kWithout), 2 / seconds, 1e-9);
+  // Nobody waits: one worker's iteration.
+  const CoarseCluster free{
+      .topology = Topology::kServer, .barrier = {BarrierKind::kNone}, .served = costs, .ring = {}};
+  EXPECT_NEAR(coarse_rate(free, computing({0.1}), Heuristics::kWithout),
+              1 / (costs.fixed_seconds + costs.down_seconds() + 0.1 + costs.up_seconds() +
+                   costs.apply_seconds),
+              1e-9);
+}
+
 TEST(CoarseCluster, CopyingCountsAsFarAsItIsSlowerThanTheLink) {
   EXPECT_NEAR(copying_seconds(profile(), {}), 0.001, 1e-12);
   EXPECT_EQ(copying_seconds(profile(), kGigabit), 0.0);

@@ -15,6 +15,10 @@ HiddenTransfers hidden_transfers(const sim::Overlap& overlap) {
     bytes += piece.bytes;
     transfers.weights.push_back({bytes / payload, overlap.before_forward(piece.layer)});
   }
+  payload = 0.0;
+  for (const sim::Overlap::Slice& slice : overlap.slices) {
+    payload += slice.bytes;
+  }
   bytes = 0.0;
   for (const sim::Overlap::Slice& slice : overlap.slices) {
     transfers.gradient.push_back({bytes / payload, overlap.after_backward(slice.layer)});

@@ -204,6 +204,16 @@ sim::Overlap simplified(const sim::Overlap& overlap) {
   return simple;
 }
 
+sim::Overlap packed(sim::Overlap overlap, double gradient_share, double weights_share) {
+  for (sim::Overlap::Piece& piece : overlap.pieces) {
+    piece.bytes *= weights_share;
+  }
+  for (sim::Overlap::Slice& slice : overlap.slices) {
+    slice.bytes *= gradient_share;
+  }
+  return overlap;
+}
+
 sim::Overlap whole_transfers(const MeasuredProfile& profile) {
   const double payload = profile.payload_bytes();
   sim::Overlap overlap{.layers = {},

@@ -46,6 +46,11 @@ void tell_tensors(MeasuredProfile& profile, const std::vector<std::size_t>& need
 // (bytes, time) can delay anything; those that are furthest from the straight line are kept.
 [[nodiscard]] sim::Overlap simplified(const sim::Overlap& overlap);
 
+// The same with gradients and weights that are packed, to shares of their bytes.
+[[nodiscard]] sim::Overlap packed(sim::Overlap overlap,
+                                  double gradient_share,
+                                  double weights_share);
+
 // Whole transfers in the same words: all weights come before the pass, and the gradient goes after
 // it.
 [[nodiscard]] sim::Overlap whole_transfers(const MeasuredProfile& profile);

@@ -38,6 +38,7 @@ struct Sweep {
   std::vector<ClusterPrediction> predictions;  // At least one.
   std::vector<ComputingAlone> ideal;           // For each number of workers.
   std::string caveat;                          // About a free gossip, if one was asked for.
+  std::string packing;                         // What it costs and saves; empty without any.
   // Policies that some number of workers is too small for, and why.
   std::map<std::string, std::string> left_out;
 };

@@ -109,6 +109,9 @@ std::string sweep_table(const Sweep& sweep) {
   if (std::ranges::any_of(sweep.predictions, [](const auto& one) { return one.shards > 1; })) {
     text += wrapped(kNoShardsYet);
   }
+  if (!sweep.packing.empty()) {
+    text += wrapped("packed: " + sweep.packing);
+  }
   std::set<std::string> said;  // By the first model that finds it.
   for (const std::vector<const ClusterPrediction*>& group : by_kind_and_model(sweep.predictions)) {
     const std::string kind = kind_name(*group.front());
