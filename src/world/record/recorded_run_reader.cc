@@ -281,12 +281,21 @@ struct Configured {
   // Mini-batches were slowed down: then the rest of an iteration is more than communication.
   bool delayed = true;
   bool steps_ahead = false;
+  std::string packing;  // How they packed what travels; empty: they did not.
 };
+std::string packing_of(const toml::table& table) {
+  const auto given = [&table](const std::string& option) {
+    const auto spec = table[option].value_or<std::string>("none");
+    return spec == "none" ? "" : " --" + option + " " + spec;
+  };
+  return given("compress") + given("compress-weights");
+}
 Configured configured(const std::filesystem::path& path) {
   try {
     const toml::table table = read_toml_file(path);
     return {.delayed = table.contains("delays") || table.contains("slow"),
-            .steps_ahead = table["steps-ahead"].value_or(false)};
+            .steps_ahead = table["steps-ahead"].value_or(false),
+            .packing = packing_of(table)};
   } catch (const toml::parse_error&) {
     return {};
   }
@@ -455,6 +464,10 @@ policy::FoundRun read_recorded_run(const std::string& directory,
     found.notes.emplace_back(
         "its workers stepped ahead: the record does not tell what they computed before a release, "
         "so they look faster than they were");
+  }
+  if (!config.packing.empty()) {
+    found.notes.push_back("its numbers were packed," + config.packing +
+                          ", and every answer keeps their bytes; `outpace predict` knows others");
   }
   if (const auto summary = read_summary(files.summary())) {
     const bool phases = found.run.given.local_steps > 0;

@@ -302,6 +302,17 @@ TEST_F(RecordedRunReader, SaysThatStepsAheadAreNotInTheRecord) {
   EXPECT_NE(read().notes.front().find("its workers stepped ahead: "), std::string::npos);
 }
 
+TEST_F(RecordedRunReader, SaysThatAnswersKeepPackedBytes) {
+  write_log("async", /*local_steps=*/4);
+  put(directory_ / "config.toml", "compress = \"int8\"\ncompress-weights = \"delta\"\n");
+  ASSERT_EQ(read().notes.size(), 1U);
+  EXPECT_EQ(read().notes.front(),
+            "its numbers were packed, --compress int8 --compress-weights delta, and every answer "
+            "keeps their bytes; `outpace predict` knows others");
+  put(directory_ / "config.toml", "compress = \"none\"\n");
+  EXPECT_TRUE(read().notes.empty());
+}
+
 TEST_F(RecordedRunReader, RefusesARunThatCommittedNothing) {
   DecisionLogWriter(directory_ / "decisions.jsonl",
                     {.policy = "async", .workers = 2, .balance = {}})
