@@ -10,13 +10,15 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "dashboard/followed_run.h"
 #include "dashboard/live_board.h"
 #include "dashboard/page_server.h"
 #include "dashboard/recorded_page.h"
 #include "job/live_job.h"
 #include "live/supervisor.h"
+#include "record/chrome_trace.h"
+#include "record/recent_log.h"
 #include "record/run_directory.h"
+#include "run/followed_run.h"
 #include "run/shown_run.h"
 #include "run/side_writer.h"
 #include "run/terminal.h"
@@ -48,7 +50,7 @@ constexpr std::size_t kAtOnce = 2000;  // Decisions that are fed while the page 
 constexpr auto kPeriod = std::chrono::milliseconds(200);
 
 // False: a signal came meanwhile, for which a long record does not wait.
-bool feed_all(dashboard::FollowedRun& run, dashboard::LiveBoard& board, Time until) {
+bool feed_all(run::FollowedRun& run, dashboard::LiveBoard& board, Time until) {
   bool more = true;
   while (more) {
     board.visit([&](watch::Board& shown) { more = run.feed(shown, until, kAtOnce); });
@@ -60,7 +62,7 @@ bool feed_all(dashboard::FollowedRun& run, dashboard::LiveBoard& board, Time unt
 }
 
 // Why nothing more comes; nothing if more may.
-std::optional<std::string> end_of(const dashboard::FollowedRun& run) {
+std::optional<std::string> end_of(const run::FollowedRun& run) {
   return run.gap().empty() ? run.over() : "the record goes no further; it has a gap";
 }
 
@@ -77,7 +79,11 @@ dashboard::PageOptions page_options(const DashboardOptions& options) {
 int show_recorded(const DashboardOptions& options, dashboard::RecordedPage page) {
   const dashboard::PageServer server(
       page_options(options),
-      dashboard::content_of(std::move(page), record::RunDirectory::open(options.run)));
+      dashboard::content_of(std::move(page),
+                            [log = record::RunDirectory::open(options.run).decisions()](
+                                Version version, const std::string& policy) {
+                              return record::trace_of(record::recent_of_log(log, version), policy);
+                            }));
   print_url(server.url());
   while (!interrupted(kPeriod)) {
   }
@@ -87,7 +93,7 @@ int show_recorded(const DashboardOptions& options, dashboard::RecordedPage page)
 // Feeds a board from the record's decisions, which may still be written.
 int show_decisions(const DashboardOptions& options) {
   run::Terminal terminal;
-  dashboard::FollowedRun run(options.run);
+  run::FollowedRun run(options.run);
   run.forecast();
   watch::About about = run.about();
   const bool plays = options.play > 0.0;
@@ -97,7 +103,8 @@ int show_decisions(const DashboardOptions& options) {
       plays ? watch::Lanes::Options{} : run.lanes(),
       {.version = OUTPACE_VERSION,
        .page = page_options(options),
-       .on_alarm = {},
+       .trace = record::trace_of,
+       .on_alarm = nullptr,
        .said = [&terminal](const std::string& line) { terminal.say(line); }});
   print_url(board.url());
   const auto begun = std::chrono::steady_clock::now();
@@ -124,7 +131,7 @@ int show(const DashboardOptions& options) {
   live::block_supervised_signals();
   auto recorded = options.play > 0.0
                       ? std::nullopt
-                      : dashboard::read_page_record(record::RunDirectory::open(options.run));
+                      : dashboard::read_page_record(record::RunDirectory::open(options.run).page());
   return recorded ? show_recorded(options, std::move(*recorded)) : show_decisions(options);
 }
 

@@ -16,11 +16,11 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/whatif_report.h"
-#include "dashboard/followed_run.h"
 #include "dashboard/recorded_page.h"
 #include "job/whatif_job.h"
 #include "record/recorded_run_reader.h"
 #include "record/run_directory.h"
+#include "run/followed_run.h"
 #include "run/whole_file.h"
 #include "watch/board_json.h"
 
@@ -40,7 +40,7 @@ struct Shown {
 
 // Read from the record's decisions: the run goes on, its server was killed, or it recorded no page.
 Shown shown_of_decisions(const std::string& directory) {
-  dashboard::FollowedRun run(directory);
+  run::FollowedRun run(directory);
   watch::Board board(run.about(), run.lanes());
   constexpr std::size_t kAtOnce = 100'000;
   while (run.feed(board, Time::max(), kAtOnce)) {
@@ -62,7 +62,7 @@ Shown shown_of_decisions(const std::string& directory) {
 }
 
 Shown shown_of(const std::string& directory) {
-  auto page = dashboard::read_page_record(record::RunDirectory::open(directory));
+  auto page = dashboard::read_page_record(record::RunDirectory::open(directory).page());
   return page ? Shown{.frame = std::move(page->frame), .notes = {}} : shown_of_decisions(directory);
 }
 

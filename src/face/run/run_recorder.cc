@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "job/run_job.h"
+#include "policy/in_turn.h"
 #include "record/control_file.h"
 #include "record/output_file.h"
-#include "record/policies.h"
 #include "record/safetensors.h"
 #include "record/stragglers.h"
 #include "run/keep_runtime_model.h"
@@ -221,8 +221,10 @@ std::unique_ptr<ShownRun> RunRecorder::show_run() {
                 .staleness_bound = job_.output.alarm_staleness},
       .board = {.version = OUTPACE_VERSION,
                 .page = job_.page,
-                .on_alarm = job_.output.on_alarm,
+                .trace = record::trace_of,
+                .on_alarm = nullptr,
                 .said = [this](const std::string& line) { alarm(line); }},
+      .on_alarm = job_.output.on_alarm,
       .disk = &writes_,
       .tells_sending = !job_.delayed && !group,
       .group = group});
@@ -299,7 +301,7 @@ live::ServerCallbacks RunRecorder::watch() {
 
 void RunRecorder::decided(Time now, const policy::Event& event, const policy::Decision& decision) {
   if (const auto* set = std::get_if<policy::PolicySet>(&event)) {
-    policies_ = record::in_turn(std::move(policies_), set->policy);
+    policies_ = policy::in_turn(std::move(policies_), set->policy);
   }
   deaths_.follow(event, decision.actions);
   if (decisions_) {

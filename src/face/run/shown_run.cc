@@ -30,6 +30,14 @@ std::uint64_t resident_bytes() {
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+// `command` may be null.
+dashboard::LiveBoard::Options telling(dashboard::LiveBoard::Options board, AlarmCommand* command) {
+  if (command != nullptr) {
+    board.on_alarm = [command](const watch::Alarm& alarm) { command->tell(alarm); };
+  }
+  return board;
+}
+
 }  // namespace
 
 std::optional<dashboard::PageOptions> page_of(const job::Output& output,
@@ -53,17 +61,19 @@ std::optional<dashboard::PageOptions> page_of(const job::Output& output,
   const std::filesystem::path file =
       own.empty() ? std::filesystem::path(token_file).replace_filename("page-token")
                   : std::filesystem::path(own);
-  page.tls = wire::find_tls(
+  const wire::TlsFiles tls = wire::find_tls(
       {.certificate = serving.tls.certificate, .key = serving.tls.key, .ca = serving.tls.ca},
       file.string(),
       page.listen,
       wire::TlsSide::kServer);
-  if (!page.tls.any()) {
+  if (!tls.any()) {
     throw usage_error("--dashboard " + page.listen +
                       " reaches beyond this machine, which takes TLS and a token of the page: make "
                       "certificates with `outpace certs` beside " +
                       file.string());
   }
+  page.certificate = tls.certificate;
+  page.key = tls.key;
   page.token = live::token_of_server(file.string());
   if (!token_file.empty() && page.token == live::token_of_server(token_file)) {
     throw usage_error(
@@ -79,7 +89,10 @@ ShownRun::ShownRun(ShownRunOptions options)
       tells_sending_(options.tells_sending),
       disk_(options.disk),
       group_(options.group),
-      board_(std::move(options.about), std::move(options.board)) {}
+      on_alarm_(options.on_alarm.empty()
+                    ? nullptr
+                    : std::make_unique<AlarmCommand>(options.on_alarm, run_, options.board.said)),
+      board_(std::move(options.about), telling(std::move(options.board), on_alarm_.get())) {}
 
 void ShownRun::decided(Time now, const policy::Event& event, const policy::Decision& decision) {
   board_.visit([&](watch::Board& board) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "record/decision_log.h"
 #include "record/processor_use.h"
 #include "record/write_queue.h"
+#include "run/alarm_command.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
 #include "watch/group_feed.h"
@@ -35,6 +37,7 @@ namespace outpace::run {
 struct ShownRunOptions {
   watch::About about;
   dashboard::LiveBoard::Options board;
+  std::string on_alarm;      // A command that is told of each alarm; empty: none.
   record::WriteQueue* disk;  // Looks at the disk, which may hang. It is empty before this ends.
   // What a worker does beside computing is sending: no delays are replayed.
   bool tells_sending = true;
@@ -104,7 +107,8 @@ class ShownRun {
   std::string gain_;
   Time next_look_{};
   Time next_use_{};
-  mutable dashboard::LiveBoard board_;  // It is locked to be read.
+  std::unique_ptr<AlarmCommand> on_alarm_;  // Null: there is none.
+  mutable dashboard::LiveBoard board_;      // It is locked to be read.
 };
 
 }  // namespace outpace::run

@@ -2,156 +2,18 @@
 
 #include "dashboard/live_board.h"
 
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <cstring>
-#include <string_view>
+#include <deque>
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "record/recent_decisions.h"
 #include "watch/metrics_text.h"
-#include "wire/environment.h"
 
 namespace outpace::dashboard {
-namespace {
-
-constexpr auto kAlarmCommandMost = std::chrono::seconds(30);
-constexpr auto kAtEndMost = std::chrono::seconds(2);
-constexpr std::size_t kAlarmsWaiting = 64;
-
-// Starts sh with the command, its standard input empty and its standard output where errors go, for
-// that of this process may be JSON; -1: it cannot.
-pid_t start_shell(const std::string& command, std::vector<std::string> variables) {
-  const std::vector<char*> environment = wire::pointers_to(variables);
-  std::string words[] = {"sh", "-c", command};
-  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);  // Nothing else is its own.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);  // This process blocks those that end it.
-  sigset_t ignored;                                // By this process alone.
-  sigemptyset(&ignored);
-  sigaddset(&ignored, SIGPIPE);
-  sigaddset(&ignored, SIGXFSZ);
-  posix_spawnattr_setsigdefault(&attributes, &ignored);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  pid_t child = -1;
-  const int failed =
-      posix_spawn(&child, "/bin/sh", &files, &attributes, arguments, environment.data());
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
-  return failed == 0 ? child : -1;
-}
-
-}  // namespace
-
-AlarmCommand::AlarmCommand(std::string command,
-                           std::string run,
-                           std::function<void(const std::string&)> said)
-    : command_(std::move(command)),
-      run_(std::move(run)),
-      said_(std::move(said)),
-      thread_([this](const std::stop_token& stop) { work(stop); }) {}
-
-AlarmCommand::~AlarmCommand() = default;
-
-void AlarmCommand::tell(const watch::Alarm& alarm) {
-  const std::lock_guard lock(mutex_);
-  if (waiting_.size() < kAlarmsWaiting) {
-    waiting_.push_back(alarm);
-  }
-  changed_.notify_one();
-}
-
-void AlarmCommand::work(const std::stop_token& stop) {
-  while (true) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, stop, [this] { return !waiting_.empty(); });
-    if (waiting_.empty()) {
-      return;
-    }
-    if (is_late(std::chrono::steady_clock::now(), stop)) {
-      const std::size_t left = waiting_.size();
-      lock.unlock();
-      said_(fmt::format("--on-alarm: the run is over; alarms not told: {}", left));
-      return;
-    }
-    const watch::Alarm alarm = std::move(waiting_.front());
-    waiting_.pop_front();
-    lock.unlock();
-    run_for(alarm, stop);
-  }
-}
-
-bool AlarmCommand::is_late(std::chrono::steady_clock::time_point begun,
-                           const std::stop_token& stop) {
-  const auto now = std::chrono::steady_clock::now();
-  if (stop.stop_requested() && !last_) {
-    last_ = now + kAtEndMost;
-  }
-  return now >= begun + kAlarmCommandMost || (last_ && now >= *last_);
-}
-
-void AlarmCommand::run_for(const watch::Alarm& alarm, const std::stop_token& stop) {
-  const pid_t child = start_shell(
-      command_,
-      wire::environment_with(
-          {"OUTPACE_ALARM=" + alarm.words,
-           std::string("OUTPACE_ALARM_KIND=") + to_text(alarm.kind),
-           "OUTPACE_ALARM_WORKER=" + (alarm.worker ? std::to_string(index(*alarm.worker)) : ""),
-           std::string("OUTPACE_ALARM_OVER=") + (alarm.over ? "1" : "0"),
-           "OUTPACE_RUN=" + run_},
-          [](std::string_view name) { return !name.starts_with("OUTPACE_ALARM"); }));
-  if (child < 0) {
-    said_("--on-alarm: /bin/sh cannot be started");
-    return;
-  }
-  const auto begun = std::chrono::steady_clock::now();
-  int status = 0;
-  while (true) {
-    const pid_t ended = waitpid(child, &status, WNOHANG);
-    if (ended == child) {
-      if (status != 0) {
-        said_(fmt::format("--on-alarm: the command failed ({})",
-                          WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)));
-      }
-      return;
-    }
-    if (ended < 0 && errno != EINTR) {
-      return;
-    }
-    if (is_late(begun, stop)) {
-      kill(-child, SIGKILL);
-      waitpid(child, &status, 0);
-      said_("--on-alarm: the command took too long, and was killed");
-      return;
-    }
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::milliseconds(20), [] { return false; });
-  }
-}
 
 LiveBoard::LiveBoard(watch::About about, watch::Lanes::Options lanes, Options options)
-    : said_(std::move(options.said)), board_(std::move(about), lanes) {
-  if (!options.on_alarm.empty()) {
-    command_ = std::make_unique<AlarmCommand>(options.on_alarm, board_.about().run, said_);
-  }
+    : said_(std::move(options.said)),
+      on_alarm_(std::move(options.on_alarm)),
+      board_(std::move(about), lanes) {
   if (options.page) {
     board_.keep_decisions();
     page_ = std::make_unique<PageServer>(
@@ -169,12 +31,12 @@ LiveBoard::LiveBoard(watch::About about, watch::Lanes::Options lanes, Options op
                           });
                         },
                     .trace =
-                        [this] {
+                        [this, trace = std::move(options.trace)] {
                           // The server goes on while the text is made.
                           const auto recent = visit([](const watch::Board& board) {
                             return std::pair(board.about().name, board.recent());
                           });
-                          return record::trace_of(recent.second, recent.first);
+                          return trace(recent.second, recent.first);
                         },
                     .said = said_});
   }
@@ -193,8 +55,8 @@ void LiveBoard::pass_on(std::unique_lock<std::mutex>& lock) {
     said_(line);
   }
   for (const watch::Alarm& alarm : alarms) {
-    if (command_) {
-      command_->tell(alarm);
+    if (on_alarm_) {
+      on_alarm_(alarm);
     }
   }
 }

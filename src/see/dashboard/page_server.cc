@@ -252,7 +252,7 @@ class PageServer::Loop {
         again_(io_),
         timer_(io_) {
     if (!shared_.gate.local) {
-      if (!options.tls.any() || options.token.empty()) {
+      if (options.certificate.empty() || options.token.empty()) {
         throw usage_error(
             "--dashboard " + options.listen +
             " reaches beyond this machine, which takes TLS and a token: make certificates with "
@@ -266,7 +266,7 @@ class PageServer::Loop {
             options.token.size(),
             kPageTokenLeast));
       }
-      load(options.tls);
+      load(options.certificate, options.key);
     }
     listen(options.listen);
     accept();
@@ -295,14 +295,14 @@ class PageServer::Loop {
     }
   }
 
-  void load(const wire::TlsFiles& files) {
+  void load(const std::string& certificate, const std::string& key) {
     try {
       tls_.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
                        asio::ssl::context::no_tlsv1_1 | asio::ssl::context::no_tlsv1_2);
-      tls_.use_certificate_chain_file(files.certificate);
-      tls_.use_private_key_file(files.key, asio::ssl::context::pem);
+      tls_.use_certificate_chain_file(certificate);
+      tls_.use_private_key_file(key, asio::ssl::context::pem);
     } catch (const std::exception& error) {
-      throw usage_error("--dashboard: " + files.certificate + ": " + error.what());
+      throw usage_error("--dashboard: " + certificate + ": " + error.what());
     }
   }
 

@@ -16,7 +16,6 @@
 #include <string>
 
 #include "watch/board_json.h"
-#include "wire/tls_files.h"
 
 namespace outpace::dashboard {
 
@@ -25,7 +24,9 @@ inline constexpr std::size_t kPageTokenLeast = 16;  // Characters.
 struct PageOptions {
   std::string listen = "127.0.0.1:0";  // HOST:PORT; port 0 takes a free one.
   std::string token = {};              // Asked for beyond this machine; long enough.
-  wire::TlsFiles tls = {};             // The server's; needed beyond this machine.
+  // PEM files; needed beyond this machine.
+  std::string certificate = {};
+  std::string key = {};
 };
 
 // What is shown; called on the thread of the server.

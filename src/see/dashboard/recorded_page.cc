@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "dashboard/page_files.h"
-#include "record/recent_log.h"
 #include "watch/board_json.h"
 #include "watch/metrics_text.h"
 
@@ -52,8 +51,8 @@ std::string page_record(const watch::Board& board, const std::string& program) {
          watch::whole_frame(board) + "\n";
 }
 
-std::optional<RecordedPage> read_page_record(const record::RunDirectory& files) {
-  std::ifstream file(files.page(), std::ios::binary);
+std::optional<RecordedPage> read_page_record(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
   if (!file) {
     return std::nullopt;
   }
@@ -64,7 +63,7 @@ std::optional<RecordedPage> read_page_record(const record::RunDirectory& files) 
   const json head = json::parse(first, nullptr, /*allow_exceptions=*/false);
   if (!head.is_object() || head.value("outpace_page", json()) != kFormat ||
       !head.value("metrics", json()).is_string() || !json::accept(page.frame)) {
-    throw usage_error(files.page().string() +
+    throw usage_error(path.string() +
                       " is not what this version of outpace records of a page; without the file "
                       "the page is made from decisions.jsonl");
   }
@@ -72,7 +71,7 @@ std::optional<RecordedPage> read_page_record(const record::RunDirectory& files) 
   return page;
 }
 
-PageContent content_of(RecordedPage page, record::RunDirectory files) {
+PageContent content_of(RecordedPage page, TraceAtEnd trace) {
   const auto shared = std::make_shared<const RecordedPage>(std::move(page));  // By three functions.
   const json frame = json::parse(shared->frame);
   return {.frame =
@@ -80,13 +79,9 @@ PageContent content_of(RecordedPage page, record::RunDirectory files) {
                 return std::exchange(cursor.begun, true) ? std::string() : shared->frame;
               },
           .metrics = [shared] { return shared->metrics; },
-          .trace =
-              [policy = frame.value("policy", ""),
-               version = frame.value("version", std::uint64_t{0}),
-               files = std::move(files)] {
-                return record::trace_of(record::recent_of_log(files.decisions(), Version{version}),
-                                        policy);
-              }};
+          .trace = [policy = frame.value("policy", ""),
+                    version = frame.value("version", std::uint64_t{0}),
+                    trace = std::move(trace)] { return trace(Version{version}, policy); }};
 }
 
 std::string page_with(const std::string& runs) {

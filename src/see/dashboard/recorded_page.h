@@ -7,11 +7,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "base/ids.h"
 #include "dashboard/page_server.h"
-#include "record/run_directory.h"
 #include "watch/board.h"
 
 namespace outpace::dashboard {
@@ -26,10 +27,12 @@ struct RecordedPage {
 
 // Nothing if there is none: the run goes on, was killed, or is of an older outpace. Throws a usage
 // error that names the file if it is none of these.
-[[nodiscard]] std::optional<RecordedPage> read_page_record(const record::RunDirectory& files);
+[[nodiscard]] std::optional<RecordedPage> read_page_record(const std::filesystem::path& path);
 
-// What is served of it. The trace is read from the end of the decision log when it is asked for.
-[[nodiscard]] PageContent content_of(RecordedPage page, record::RunDirectory files);
+// A Chrome trace of the newest decisions of a run that ended with this version, by this policy.
+using TraceAtEnd = std::function<std::string(Version, const std::string& policy)>;
+// What is served of it. The trace is made when it is asked for.
+[[nodiscard]] PageContent content_of(RecordedPage page, TraceAtEnd trace);
 
 // One HTML file that shows these runs, and asks for nothing: the page with its data inside. `runs`
 // is a JSON list of what report.js shows of each (cli/report_command.cc).

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/spec.h"
-#include "record/policies.h"
+#include "policy/in_turn.h"
 
 namespace outpace::watch {
 namespace {
@@ -236,7 +236,7 @@ void Board::take(const policy::ReleaseEnded& event) {
 void Board::take(const policy::PolicySet& event) {
   policy_set_ = event.policy;
   news_line("another policy is asked for: " + policy_set_);
-  about_.name = record::in_turn(std::move(about_.name), policy_set_);
+  about_.name = policy::in_turn(std::move(about_.name), policy_set_);
 }
 
 void Board::carry_out(const policy::Accept& action) {

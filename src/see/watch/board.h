@@ -20,10 +20,10 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "policy/policy.h"
+#include "policy/recent_decisions.h"
 #include "policy/stragglers.h"
 #include "protocol/messages.h"
 #include "protocol/traffic.h"
-#include "record/recent_decisions.h"
 #include "watch/alarms.h"
 #include "watch/lanes.h"
 #include "watch/loss_alarm.h"
@@ -165,8 +165,8 @@ class Board {
   [[nodiscard]] const std::deque<Told>& told() const { return told_.items(); }
   [[nodiscard]] std::uint64_t decisions() const { return told_.added(); }
   // The newest decisions; nothing unless it keeps them. record::trace_of() makes a trace of them.
-  [[nodiscard]] record::RecentDecisions::Parts recent() const {
-    return recent_ ? recent_->keep() : record::RecentDecisions::Parts{};
+  [[nodiscard]] policy::RecentDecisions::Parts recent() const {
+    return recent_ ? recent_->keep() : policy::RecentDecisions::Parts{};
   }
   [[nodiscard]] const std::deque<NewsLine>& news() const { return news_.items(); }
   [[nodiscard]] std::uint64_t news_said() const { return news_.added(); }
@@ -243,7 +243,7 @@ class Board {
   Series<Evaluated> evaluations_;
   std::vector<std::uint64_t> staleness_;
   Newest<Told, kTold> told_;
-  std::optional<record::RecentDecisions> recent_;
+  std::optional<policy::RecentDecisions> recent_;
   Newest<NewsLine, kNews> news_;
   RecentUpdates updates_;
   std::uint32_t accepted_ = 0;  // Gradients since the last update,

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/overloaded.h"
-#include "record/decision_words.h"
+#include "policy/words.h"
 
 namespace outpace::watch {
 namespace {
@@ -40,7 +40,7 @@ std::string in_words(const policy::Event& event) {
           },
           [](const policy::WorkerLeft& left) {
             return fmt::format(
-                "worker {} leaves: {}", index(left.worker), text_of(record::kDepartures, left.how));
+                "worker {} leaves: {}", index(left.worker), text_of(policy::kDepartures, left.how));
           },
           [](const policy::GradientArrived& gradient) {
             return fmt::format("{}gradient of worker {} ({:.3g} s)",
@@ -51,11 +51,11 @@ std::string in_words(const policy::Event& event) {
           [](const policy::ReleaseEnded& ended) {
             return fmt::format("mini-batch of worker {} is {}",
                                index(ended.worker),
-                               text_of(record::kEndings, ended.how));
+                               text_of(policy::kEndings, ended.how));
           },
           [](const policy::TimerFired& /*fired*/) { return std::string("timer"); },
           [](const policy::Measured& measured) {
-            std::string what(text_of(record::kMeasures, measured.what));
+            std::string what(text_of(policy::kMeasures, measured.what));
             for (char& letter : what) {
               letter = letter == '_' ? ' ' : letter;
             }

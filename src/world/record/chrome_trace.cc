@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/overloaded.h"
-#include "record/decision_words.h"
+#include "policy/words.h"
 
 namespace outpace::record {
 namespace {
@@ -43,7 +43,7 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string words_of(const ChromeTrace::Decided& decided) {
+std::string words_of(const policy::Decided& decided) {
   return decided.words.empty() ? to_words(decided.reason) : std::string(decided.words);
 }
 
@@ -57,7 +57,7 @@ ChromeTrace::ChromeTrace(const std::filesystem::path& path,
   name_server(policy);
 }
 
-ChromeTrace::ChromeTrace(const Underway& begin, const std::string& policy)
+ChromeTrace::ChromeTrace(const policy::Underway& begin, const std::string& policy)
     : last_(begin.now), version_(begin.version), accepted_(begin.accepted) {
   name_server(policy);
   for (std::size_t i = 0; i < begin.workers.size(); ++i) {
@@ -75,18 +75,20 @@ void ChromeTrace::name_server(const std::string& policy) {
       quoted("server: " + policy));
 }
 
-void ChromeTrace::tell(Time now, const policy::Event& event, const Decided& decided) {
+void ChromeTrace::tell(Time now, const policy::Event& event, const policy::Decided& decided) {
   last_ = now;
   std::visit(
       Overloaded{
           [&](const policy::WorkerJoined& joined) { begin_process(now, joined.worker); },
           [&](const policy::WorkerLeft& left) {
-            end_task(now, left.worker, {.how = text_of(kDepartures, left.how), .now = version_});
+            end_task(
+                now, left.worker, {.how = text_of(policy::kDepartures, left.how), .now = version_});
             counter(now, "live workers", --live_);
           },
           [&](const policy::GradientArrived& arrived) { end_with_gradient(now, arrived, decided); },
           [&](const policy::ReleaseEnded& ended) {
-            end_task(now, ended.worker, {.how = text_of(kEndings, ended.how), .now = version_});
+            end_task(
+                now, ended.worker, {.how = text_of(policy::kEndings, ended.how), .now = version_});
           },
           Ignoring<policy::TimerFired, policy::Measured, policy::PolicySet>{}},
       event);
@@ -119,7 +121,7 @@ void ChromeTrace::begin_process(Time now, WorkerId worker) {
 
 void ChromeTrace::end_with_gradient(Time now,
                                     const policy::GradientArrived& event,
-                                    const Decided& decided) {
+                                    const policy::Decided& decided) {
   std::string how;
   for (const policy::Action& action : decided.actions) {
     if (const auto* dropped = std::get_if<policy::Drop>(&action);
@@ -142,7 +144,7 @@ void ChromeTrace::end_with_gradient(Time now,
 }
 
 void ChromeTrace::end_task(Time now, WorkerId worker, const Outcome& outcome) {
-  Task& task = task_of(worker);
+  policy::Underway::Task& task = task_of(worker);
   if (!std::exchange(task.open, false)) {
     return;
   }
@@ -157,7 +159,7 @@ void ChromeTrace::end_task(Time now, WorkerId worker, const Outcome& outcome) {
       count(outcome.now) - count(task.version));
 }
 
-void ChromeTrace::commit(Time now, const Decided& decided) {
+void ChromeTrace::commit(Time now, const policy::Decided& decided) {
   version_ = Version{count(version_) + 1};
   add(R"("ph":"X","cat":"update","name":"version {}","pid":{},"tid":0,"ts":{:.3f},"dur":{:.3f},)"
       R"("args":{{"gradients":{},"reason":{}}})",
@@ -228,7 +230,7 @@ void ChromeTrace::end_line() {
   }
 }
 
-ChromeTrace::Task& ChromeTrace::task_of(WorkerId worker) {
+policy::Underway::Task& ChromeTrace::task_of(WorkerId worker) {
   if (tasks_.size() <= index(worker)) {
     tasks_.resize(index(worker) + 1);
   }
@@ -242,6 +244,24 @@ void ChromeTrace::add(fmt::format_string<Values...> format, Values&&... values) 
   fmt::format_to(out, format, std::forward<Values>(values)...);
   fmt::format_to(out, "}}");
   end_line();
+}
+
+std::string trace_of(const policy::RecentDecisions::Parts& parts, const std::string& policy) {
+  ChromeTrace trace(parts.empty() ? policy::Underway{} : parts.front()->begin, policy);
+  for (const auto& part : parts) {
+    std::size_t first = 0;
+    for (const policy::RecentDecisions::Part::One& one : part->decided) {
+      const std::span<const policy::Action> all(part->actions);
+      trace.tell(one.now,
+                 one.event,
+                 {.actions = all.subspan(first, one.actions_end - first),
+                  .reason = one.reason,
+                  .words = one.words});
+      first = one.actions_end;
+    }
+  }
+  trace.close();
+  return trace.text();
 }
 
 }  // namespace outpace::record

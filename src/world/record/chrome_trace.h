@@ -22,35 +22,13 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "policy/policy.h"
+#include "policy/recent_decisions.h"
 #include "record/output_file.h"
 
 namespace outpace::record {
 
 class ChromeTrace {
  public:
-  struct Task {
-    bool open = false;
-    Time begun{};
-    Version version{};
-  };
-  // Where a run is when its trace begins.
-  struct Underway {
-    struct Worker {
-      bool live = false;
-      Task task;
-    };
-    Time now{};
-    Version version{};
-    std::vector<Worker> workers;
-    std::vector<Sequence> accepted;  // To the next update: the releases.
-  };
-  // What a policy decided.
-  struct Decided {
-    std::span<const policy::Action> actions;
-    policy::Reason reason{};
-    std::string_view words{};  // In place of it, if they are not empty.
-  };
-
   // Throws Error, as the calls below do, if the file system refuses. With `told`, the file may have
   // gaps once it exists; with `queue`, that writes it (output_file.h).
   ChromeTrace(const std::filesystem::path& path,
@@ -58,13 +36,13 @@ class ChromeTrace {
               GapTold told = nullptr,
               WriteQueue* queue = nullptr);
   // In memory.
-  ChromeTrace(const Underway& begin, const std::string& policy);
+  ChromeTrace(const policy::Underway& begin, const std::string& policy);
 
   // What the policy was told, and what it decided; times never decrease.
   void append(Time now, const policy::Event& event, const policy::Decision& decision) {
     tell(now, event, {.actions = decision.actions, .reason = decision.reason});
   }
-  void tell(Time now, const policy::Event& event, const Decided& decided);
+  void tell(Time now, const policy::Event& event, const policy::Decided& decided);
   // The used share of a link, 1 being all of it, over windows of this length from `begin` on. It
   // may be told when all the rest has been.
   void append_link(const std::string& name,
@@ -86,12 +64,14 @@ class ChromeTrace {
     Version now{};  // The server's version then: the staleness is the difference.
   };
 
-  Task& task_of(WorkerId worker);
+  policy::Underway::Task& task_of(WorkerId worker);
   void begin_process(Time now, WorkerId worker);
   void name_server(const std::string& policy);
-  void end_with_gradient(Time now, const policy::GradientArrived& event, const Decided& decided);
+  void end_with_gradient(Time now,
+                         const policy::GradientArrived& event,
+                         const policy::Decided& decided);
   void end_task(Time now, WorkerId worker, const Outcome& outcome);
-  void commit(Time now, const Decided& decided);
+  void commit(Time now, const policy::Decided& decided);
   void counter(Time now, std::string_view name, double value);
   // One event of the trace: everything between its braces.
   template <typename... Values>
@@ -108,8 +88,12 @@ class ChromeTrace {
   Time last_{};
   Version version_{};
   std::uint32_t live_ = 0;
-  std::vector<Task> tasks_;         // By worker.
-  std::vector<Sequence> accepted_;  // To the next update: the releases.
+  std::vector<policy::Underway::Task> tasks_;  // By worker.
+  std::vector<Sequence> accepted_;             // To the next update: the releases.
 };
+
+// A trace of these decisions, the policy's name being that of its server.
+[[nodiscard]] std::string trace_of(const policy::RecentDecisions::Parts& parts,
+                                   const std::string& policy);
 
 }  // namespace outpace::record

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "record/decision_words.h"
+#include "policy/words.h"
 
 namespace outpace::record {
 namespace {
@@ -58,7 +58,7 @@ class LineAppender {
   void operator()(const policy::WorkerLeft& event) {
     add(R"({{"type":"worker_left","worker":{},"how":"{}"}})",
         index(event.worker),
-        text_of(kDepartures, event.how));
+        text_of(policy::kDepartures, event.how));
   }
   void operator()(const policy::GradientArrived& event) {
     add(R"({{"type":"gradient_arrived","worker":{},"release":{},"computed_on":{},)",
@@ -75,7 +75,7 @@ class LineAppender {
     add(R"({{"type":"release_ended","worker":{},"release":{},"how":"{}")",
         index(event.worker),
         number(event.release),
-        text_of(kEndings, event.how));
+        text_of(policy::kEndings, event.how));
     if (event.runtime > Duration{}) {
       add(R"(,"runtime":{})", event.runtime.count());
     }
@@ -83,7 +83,7 @@ class LineAppender {
   }
   void operator()(const policy::TimerFired& /*event*/) { add(R"({{"type":"timer_fired"}})"); }
   void operator()(const policy::Measured& event) {
-    add(R"({{"type":"measured","what":"{}","value":)", text_of(kMeasures, event.what));
+    add(R"({{"type":"measured","what":"{}","value":)", text_of(policy::kMeasures, event.what));
     add_number(event.value);
     add(R"(,"version":{}}})", count(event.version));
   }

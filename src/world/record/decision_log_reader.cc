@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "policy/words.h"
 #include "record/decision_log.h"
-#include "record/decision_words.h"
 #include "record/log_fields.h"
 
 namespace outpace::record {
@@ -53,20 +53,21 @@ policy::Event read_event(const json& object, std::string& policy) {
     return policy::WorkerJoined{.worker = event.worker()};
   }
   if (type == "worker_left") {
-    return policy::WorkerLeft{.worker = event.worker(), .how = event.word("how", kDepartures)};
+    return policy::WorkerLeft{.worker = event.worker(),
+                              .how = event.word("how", policy::kDepartures)};
   }
   if (type == "release_ended") {
     return policy::ReleaseEnded{
         .worker = event.worker(),
         .release = event.release(),
-        .how = event.word("how", kEndings),
+        .how = event.word("how", policy::kEndings),
         .runtime = event.has("runtime") ? event.nanoseconds("runtime") : Duration{}};
   }
   if (type == "timer_fired") {
     return policy::TimerFired{};
   }
   if (type == "measured") {
-    return policy::Measured{.what = event.word("what", kMeasures),
+    return policy::Measured{.what = event.word("what", policy::kMeasures),
                             .value = event.real("value"),
                             .version = Version{event.count<std::uint64_t>("version")}};
   }

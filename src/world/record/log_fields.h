@@ -17,7 +17,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "record/decision_words.h"
+#include "policy/words.h"
 
 namespace outpace::record {
 
@@ -106,7 +106,8 @@ class Fields {
   }
 
   template <typename Value, std::size_t kWords>
-  [[nodiscard]] Value word(const char* key, const std::array<Word<Value>, kWords>& words) const {
+  [[nodiscard]] Value word(const char* key,
+                           const std::array<policy::Word<Value>, kWords>& words) const {
     const std::optional<Value> value = value_of(words, text(key));
     if (!value) {
       throw BadLine(fmt::format("unknown {} '{}'", key, text(key)));

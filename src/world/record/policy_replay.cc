@@ -14,7 +14,7 @@
 #include "invariants/decisions.h"
 #include "invariants/violation.h"
 #include "policy/catalogue.h"
-#include "record/policies.h"
+#include "policy/in_turn.h"
 #include "record/run_decisions.h"
 #include "record/runtime_model_file.h"
 
@@ -123,7 +123,7 @@ Replay replay(const RunDirectory& files) {
       invariants.restarted();
     }
     if (const auto* set = std::get_if<policy::PolicySet>(&logged.event)) {
-      result.policy = in_turn(std::move(result.policy), set->policy);
+      result.policy = policy::in_turn(std::move(result.policy), set->policy);
     }
     const policy::Decision* again = policy.decide(logged);
     if (again == nullptr) {

@@ -22,9 +22,9 @@ void for_each_recent(const std::filesystem::path& decisions,
 
 }  // namespace
 
-RecentDecisions::Parts recent_of_log(const std::filesystem::path& decisions,
-                                     Version version,
-                                     std::uint64_t bytes) {
+policy::RecentDecisions::Parts recent_of_log(const std::filesystem::path& decisions,
+                                             Version version,
+                                             std::uint64_t bytes) {
   if (!std::filesystem::exists(decisions)) {
     return {};
   }
@@ -35,7 +35,7 @@ RecentDecisions::Parts recent_of_log(const std::filesystem::path& decisions,
           return std::holds_alternative<policy::Commit>(action);
         }));
   });
-  RecentDecisions recent(Version{count(version) - std::min(commits, count(version))});
+  policy::RecentDecisions recent(Version{count(version) - std::min(commits, count(version))});
   for_each_recent(decisions, bytes, [&recent](const LoggedDecision& logged) {
     recent.add(logged.now, logged.event, {.actions = logged.actions, .words = logged.reason});
   });

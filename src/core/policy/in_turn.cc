@@ -1,6 +1,6 @@
-#include "record/policies.h"
+#include "policy/in_turn.h"
 
-namespace outpace::record {
+namespace outpace::policy {
 
 std::string in_turn(std::string names, std::string_view next) {
   constexpr std::string_view kThen = ", then ";
@@ -19,4 +19,4 @@ std::string in_turn(std::string names, std::string_view next) {
   return names.append(kThen).append(next);
 }
 
-}  // namespace outpace::record
+}  // namespace outpace::policy

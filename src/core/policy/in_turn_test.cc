@@ -1,11 +1,11 @@
-#include "record/policies.h"
+#include "policy/in_turn.h"
 
 #include <gtest/gtest.h>
 
-namespace outpace::record {
+namespace outpace::policy {
 namespace {
 
-TEST(Policies, AreNamedInTurn) {
+TEST(InTurn, NamesThePoliciesOfARun) {
   EXPECT_EQ(in_turn("dynamic", "sync"), "dynamic, then sync");
   EXPECT_EQ(in_turn("dynamic, then sync", "sync"), "dynamic, then sync");
   EXPECT_EQ(in_turn("dynamic, then sync", "async"), "dynamic, then sync, then async");
@@ -14,4 +14,4 @@ TEST(Policies, AreNamedInTurn) {
 }
 
 }  // namespace
-}  // namespace outpace::record
+}  // namespace outpace::policy

@@ -13,9 +13,33 @@
 
 #include "base/time.h"
 #include "policy/policy.h"
-#include "record/chrome_trace.h"
+#include "policy/reason.h"
 
-namespace outpace::record {
+namespace outpace::policy {
+
+// Where a run is at a moment.
+struct Underway {
+  struct Task {
+    bool open = false;
+    Time begun{};
+    Version version{};
+  };
+  struct Worker {
+    bool live = false;
+    Task task;
+  };
+  Time now{};
+  Version version{};
+  std::vector<Worker> workers;
+  std::vector<Sequence> accepted;  // To the next update: the releases.
+};
+
+// What a policy decided.
+struct Decided {
+  std::span<const Action> actions;
+  Reason reason{};
+  std::string_view words{};  // In place of it, if they are not empty.
+};
 
 class RecentDecisions {
  public:
@@ -25,14 +49,14 @@ class RecentDecisions {
   struct Part {
     struct One {
       Time now;
-      policy::Event event;
-      policy::Reason reason;
+      Event event;
+      Reason reason;
       std::string words;        // For a recorded decision, in place of the reason.
       std::size_t actions_end;  // Where its actions end; they begin where those before it end.
     };
-    ChromeTrace::Underway begin;
+    Underway begin;
     std::vector<One> decided;
-    std::vector<policy::Action> actions;
+    std::vector<Action> actions;
   };
   // Shared by the adder, which adds no more to them, and its readers. The last of these frees them.
   using Parts = std::vector<std::shared_ptr<const Part>>;
@@ -41,20 +65,17 @@ class RecentDecisions {
   // The first decision is of this version.
   explicit RecentDecisions(Version version) { now_.version = version; }
 
-  void add(Time now, const policy::Event& event, const ChromeTrace::Decided& decided);
+  void add(Time now, const Event& event, const Decided& decided);
   // All that is there; what comes later does not change it.
   [[nodiscard]] Parts keep() const;
 
  private:
-  void follow(Time now, const policy::Event& event, std::span<const policy::Action> actions);
-  ChromeTrace::Underway::Worker& worker(WorkerId id);
+  void follow(Time now, const Event& event, std::span<const Action> actions);
+  Underway::Worker& worker(WorkerId id);
 
-  ChromeTrace::Underway now_;
+  Underway now_;
   Parts whole_;
   Part last_;
 };
 
-// A Chrome trace of these decisions (chrome_trace.h), the policy's name being that of its server.
-[[nodiscard]] std::string trace_of(const RecentDecisions::Parts& parts, const std::string& policy);
-
-}  // namespace outpace::record
+}  // namespace outpace::policy

@@ -1,6 +1,6 @@
 // Tested by test/program/dashboard_test.py (class Recorded).
 
-#include "dashboard/followed_run.h"
+#include "run/followed_run.h"
 
 #include <algorithm>
 #include <limits>
@@ -16,7 +16,7 @@
 #include "base/spec.h"
 #include "record/toml_file.h"
 
-namespace outpace::dashboard {
+namespace outpace::run {
 namespace {
 
 // JSON has no word for it, so it is written as null.
@@ -271,4 +271,4 @@ void FollowedRun::feed_metrics(watch::Board& board, double until) {
   }
 }
 
-}  // namespace outpace::dashboard
+}  // namespace outpace::run

@@ -1,5 +1,3 @@
-#include "record/recent_decisions.h"
-
 #include <cstdint>
 #include <fstream>
 #include <iterator>
@@ -8,11 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/temporary_directory_test.h"
+#include "record/chrome_trace.h"
 
 namespace outpace::record {
 namespace {
 
 using nlohmann::json;
+using policy::RecentDecisions;
 
 Time at(std::uint64_t ms) {
   return Time{std::chrono::milliseconds(ms)};
@@ -46,7 +46,7 @@ auto into(RecentDecisions& recent) {
   };
 }
 
-TEST(RecentDecisions, GiveTheTraceThatAFileWouldHaveWhileAllOfThemAreKept) {
+TEST(TraceOfRecent, GiveTheTraceThatAFileWouldHaveWhileAllOfThemAreKept) {
   RecentDecisions recent;
   auto add = into(recent);
   const TemporaryDirectory directory;
@@ -62,7 +62,7 @@ TEST(RecentDecisions, GiveTheTraceThatAFileWouldHaveWhileAllOfThemAreKept) {
   EXPECT_EQ(trace_of(recent.keep(), "async"), text);
 }
 
-TEST(RecentDecisions, ForgetTheOldestAndStillKnowVersionsAndTasks) {
+TEST(TraceOfRecent, ForgetTheOldestAndStillKnowVersionsAndTasks) {
   RecentDecisions recent;
   auto add = into(recent);
   const std::uint64_t gradients = RecentDecisions::kMost + 2500;
@@ -90,7 +90,7 @@ TEST(RecentDecisions, ForgetTheOldestAndStillKnowVersionsAndTasks) {
   EXPECT_EQ(updates.front().at("name"), "version " + std::to_string(gradients - kept + 1));
 }
 
-TEST(RecentDecisions, StayAsTheyWereWhenTheyWereKept) {
+TEST(TraceOfRecent, StayAsTheyWereWhenTheyWereKept) {
   RecentDecisions recent;
   auto add = into(recent);
   run(10, add);
@@ -101,7 +101,7 @@ TEST(RecentDecisions, StayAsTheyWereWhenTheyWereKept) {
   EXPECT_NE(trace_of(recent.keep(), "async"), text);
 }
 
-TEST(RecentDecisions, OfNoDecisionIsATraceOfAServerAlone) {
+TEST(TraceOfRecent, OfNoDecisionIsATraceOfAServerAlone) {
   EXPECT_EQ(json::parse(trace_of({}, "a \"b\"")).size(), 1);
 }
 

@@ -18,7 +18,7 @@
 #include "record/run_directory.h"
 #include "watch/board.h"
 
-namespace outpace::dashboard {
+namespace outpace::run {
 
 class FollowedRun {
  public:
@@ -69,4 +69,4 @@ class FollowedRun {
   std::deque<Metric> waiting_;  // In the order of their times.
 };
 
-}  // namespace outpace::dashboard
+}  // namespace outpace::run
