@@ -99,7 +99,7 @@ struct Totals {
   std::map<std::string, std::uint64_t> peer_faults;
   std::map<std::string, std::uint64_t> topologies;
 
-  void add(const swarm::PeerPlan& plan, const peers::Result& result) {
+  void add(const swarm::PeerPlan& plan, const peer::Outcome& result) {
     const bool ring = plan.options.kind == peers::Kind::kRing;
     ++topologies[ring ? "ring" : std::string("gossip, ") + swarm::averaging_of(plan)];
     peer_events += result.events;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kTwice = 8;  // One seed in this many runs twice.
 constexpr std::size_t kLastEvents = 40;
 
-peers::Result run_peers(const PeerPlan& plan, const peers::Told& told) {
+peer::Outcome run_peers(const PeerPlan& plan, const peers::Told& told) {
   peers::Options options = plan.options;
   for (const std::string& fault : plan.faults) {
     options.faults.push_back(sim::parse_fault(fault, options.batches.workers));
@@ -47,7 +47,7 @@ PeerOutcome run_peer_trial(const PeerPlan& plan) {
   try {
     outcome.result = run_peers(plan, nullptr);
     if (plan.seed % kTwice == 0) {
-      const peers::Result again = run_peers(plan, nullptr);
+      const peer::Outcome again = run_peers(plan, nullptr);
       invariants::hold(again.hash == outcome.result.hash, "I14", [] {
         return std::string("two runs of one plan without a server differ");
       });

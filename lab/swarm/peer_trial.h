@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "peers/options.h"
+#include "peer/outcome.h"
 #include "swarm/peer_job.h"
 #include "swarm/seed_run.h"
 
@@ -14,7 +14,7 @@ namespace outpace::swarm {
 
 struct PeerOutcome {
   std::optional<Failure> failure;
-  peers::Result result;  // Unless it failed.
+  peer::Outcome result;  // Unless it failed.
 };
 
 // A function of the plan.

@@ -6,7 +6,7 @@ namespace outpace::swarm {
 namespace {
 
 TEST(PeerTrial, KeepsAllInvariants) {
-  peers::Counts sums;
+  peer::Outcome::Counts sums;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const PeerOutcome outcome = run_peer_trial(draw_peer_plan(seed));
     EXPECT_FALSE(outcome.failure) << seed << ": " << outcome.failure->what << "\n"

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/units.h"
 #include "job/value_text.h"
-#include "links/units.h"
 
 namespace outpace::job {
 
@@ -20,7 +20,7 @@ struct Value<Bandwidth> {
   static constexpr const char* kType = "RATE";
   static std::string takes() { return "a rate above 0 such as 1Gbps or 125MBps"; }
   static std::optional<Bandwidth> parse(std::string_view text) {
-    const auto rate = links::parse_bandwidth(text);
+    const auto rate = parse_bandwidth(text);
     return rate && *rate > 0.0 ? std::optional(Bandwidth{*rate, std::string(text)}) : std::nullopt;
   }
   static std::string text(const Bandwidth& value) { return value.text; }
@@ -35,7 +35,7 @@ struct Value<Bytes> {
   static constexpr const char* kType = "SIZE";
   static std::string takes() { return "a size with its unit such as 400kB or 64MiB"; }
   static std::optional<Bytes> parse(std::string_view text) {
-    const auto bytes = links::parse_bytes(text);
+    const auto bytes = parse_bytes(text);
     return bytes ? std::optional(Bytes{*bytes, std::string(text)}) : std::nullopt;
   }
   static std::string text(const Bytes& value) { return value.text; }

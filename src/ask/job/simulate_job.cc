@@ -3,17 +3,11 @@
 #include <utility>
 
 #include "base/error.h"
-#include "links/platform.h"
-#include "links/shapes.h"
 #include "policy/switch_spec.h"
-#include "sim/faults.h"
-#include "sim/placement.h"
-#include "sim/runtimes.h"
 
 namespace outpace::job {
 namespace {
 
-constexpr double kBytesPerNumber = 4;  // float32
 constexpr double kShardsMost = 4096;
 
 void declare_cluster(OptionList& options, SimulatedCluster& cluster) {
@@ -172,26 +166,6 @@ void check_links(const SimulateJob& job) {
   }
 }
 
-links::Topology make_topology(const SimulateJob& job, const ReadFile& read_file) {
-  const SimulatedLinks& options = job.links;
-  const std::uint32_t workers = workers_at_most(job.training);
-  if (options.platform.empty()) {
-    return links::make_shape(options.shape.value_or(Spec::parse("star")),
-                             {.hosts = std::uint64_t{workers} + options.shards,
-                              .bandwidth = options.bandwidth->bytes_per_second});
-  }
-  links::Topology topology =
-      links::parse_platform(read_file("platform", options.platform), options.platform);
-  if (topology.hosts.size() < std::uint64_t{workers} + options.shards) {
-    throw usage_error(
-        "--platform " + options.platform + ": too few hosts, " +
-        std::to_string(topology.hosts.size()) + "; the server" +
-        (options.shards == 1 ? "" : "'s " + std::to_string(options.shards) + " shards") + " and " +
-        std::to_string(workers) + " workers take one each");
-  }
-  return topology;
-}
-
 }  // namespace
 
 void declare_send_window(OptionList& options, std::optional<Bytes>& send_window) {
@@ -252,48 +226,6 @@ void check(const SimulateJob& job) {
   check_times(job);
   check_links(job);
   (void)parse_attacks(job.attacks, workers_at_most(job.training));
-  for (const std::string& fault : job.cluster.faults) {
-    (void)sim::parse_fault(fault, workers_at_most(job.training));
-  }
-}
-
-std::unique_ptr<sim::Timing> make_timing(const SimulateJob& job, const ReadFile& read_file) {
-  const std::uint32_t workers = workers_at_most(job.training);
-  if (!job.delays.file.empty()) {
-    return std::make_unique<sim::PacedTiming>(
-        paces_of(job.delays, workers, read_file), job.cluster.compute, job.cluster.cores);
-  }
-  std::vector<double> factors;
-  for (std::uint32_t worker = 0; worker < workers && !job.delays.slow.empty(); ++worker) {
-    factors.push_back(slow_factor(job.delays, worker, workers));
-  }
-  auto drawn = std::make_unique<sim::DrawnTiming>(
-      sim::Runtimes::parse(
-          job.cluster.runtime.empty() ? kRuntimeByDefault : job.cluster.runtime,
-          {.workers = workers,
-           .seed = job.training.seed,
-           .read_file =
-               [&read_file](const std::string& path) { return read_file("runtime", path); }}),
-      std::move(factors));
-  if (job.training.local_steps) {
-    return std::make_unique<sim::SteppedTiming>(std::move(drawn), *job.training.local_steps);
-  }
-  return drawn;
-}
-
-std::optional<sim::Transfers::Options> make_links(const SimulateJob& job,
-                                                  const protocol::Manifest* manifest,
-                                                  const ReadFile& read_file) {
-  if (!job.links.any()) {
-    return std::nullopt;
-  }
-  const double payload = manifest == nullptr
-                             ? job.links.payload->bytes
-                             : kBytesPerNumber * static_cast<double>(manifest->numbers());
-  sim::Transfers::Options links{.topology = make_topology(job, read_file), .payload = payload};
-  links.window = window_bytes(job.links.send_window);
-  links.servers = sim::place_shards(job.links.shards, job.links.server_hosts, links.topology);
-  return links;
 }
 
 }  // namespace outpace::job

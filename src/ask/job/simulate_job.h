@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,9 +16,6 @@
 #include "job/simulated_peers.h"
 #include "job/training.h"
 #include "job/work.h"
-#include "protocol/messages.h"
-#include "sim/timing.h"
-#include "sim/transfers.h"
 
 namespace outpace::job {
 
@@ -69,16 +65,6 @@ void declare(OptionList& options, SimulateJob& job);
 
 // After the options are set. Throws a usage error for options that do not go together.
 void check(const SimulateJob& job);
-
-// How long workers take. Throws a usage error that names option, file or distribution.
-[[nodiscard]] std::unique_ptr<sim::Timing> make_timing(const SimulateJob& job,
-                                                       const ReadFile& read_file);
-
-// Nothing if the options name no links. `manifest`: of what is learnt, null without learning.
-// Throws a usage error that names option or file. REQUIRES: check() passed.
-[[nodiscard]] std::optional<sim::Transfers::Options> make_links(const SimulateJob& job,
-                                                                const protocol::Manifest* manifest,
-                                                                const ReadFile& read_file);
 
 // Least and greatest size of --send-window are the same wherever it is an option.
 void declare_send_window(OptionList& options, std::optional<Bytes>& send_window);

@@ -14,15 +14,10 @@ std::string refusal(const Simulate& simulate) {
   return refusal_of([&] { check(simulate.job); });
 }
 
-std::string no_file(const std::string& option, const std::string& /*path*/) {
-  throw usage_error("--" + option + " is not expected");
-}
-
 TEST(SimulateJob, TheDefaultIsAsync) {
   const Simulate simulate;
   EXPECT_EQ(refusal(simulate), "accepted");
   EXPECT_EQ(simulate.job.training.policy.text, "async");
-  EXPECT_FALSE(make_links(simulate.job, nullptr, no_file));
 }
 
 TEST(SimulateJob, RefusesOptionsOfLinksWithoutLinks) {
@@ -32,20 +27,6 @@ TEST(SimulateJob, RefusesOptionsOfLinksWithoutLinks) {
             "--payload is missing: how large is a gradient? write --payload 400kB");
   EXPECT_EQ(refusal(Simulate().give("bandwidth", "1Gbps").give("platform", "p.xml")),
             "--bandwidth conflicts with --platform: both describe the links; remove one");
-}
-
-TEST(SimulateJob, LinksHaveAHostForEachWorkerAndShard) {
-  Simulate simulate;
-  simulate.give("bandwidth", "1Gbps")
-      .give("payload", "400kB")
-      .give("shards", "2")
-      .give("workers", "3");
-  EXPECT_EQ(refusal(simulate), "accepted");
-  const auto links = make_links(simulate.job, nullptr, no_file);
-  ASSERT_TRUE(links);
-  EXPECT_EQ(links->topology.hosts.size(), 5);
-  EXPECT_EQ(links->payload, 400'000.0);
-  EXPECT_EQ(links->servers.size(), 2);
 }
 
 TEST(SimulateJob, WithoutLearningNothingIsLearnt) {

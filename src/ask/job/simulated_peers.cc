@@ -5,12 +5,10 @@
 
 #include "base/error.h"
 #include "job/simulate_job.h"
-#include "sim/faults.h"
 
 namespace outpace::job {
 namespace {
 
-constexpr std::uint32_t kPeersMost = 1000;
 constexpr std::uint64_t kEpochsOfPeers = 5;  // With no limit: as with a server.
 
 const std::set<std::string>& of_gossip() {
@@ -82,37 +80,6 @@ void fit_peers(const OptionList& options, SimulateJob& job) {
       limits.seconds <= Duration{}) {
     limits.epochs = kEpochsOfPeers;
   }
-}
-
-peers::Options peer_options(const SimulateJob& job) {
-  const Training& training = job.training;
-  const bool ring = job.peers.topology == Topology::kRing;
-  const std::uint32_t least = ring ? 1 : 2;
-  if (training.workers < least || training.workers > kPeersMost) {
-    throw usage_error("--workers is " + std::to_string(training.workers) + "; a simulated " +
-                      Value<Topology>::text(job.peers.topology) + " takes " +
-                      std::to_string(least) + " to " + std::to_string(kPeersMost));
-  }
-  peers::Options options{.kind = ring ? peers::Kind::kRing : peers::Kind::kGossip,
-                         .batches = {.workers = training.workers,
-                                     .batch = training.batch,
-                                     .examples = job.examples,
-                                     .updates = training.limits.updates,
-                                     .iterations = training.limits.iterations,
-                                     .epochs = training.limits.epochs},
-                         .seconds = training.limits.seconds,
-                         .averaging = job.peers.gossip.averaging,
-                         .graph = job.peers.gossip.graph,
-                         .average_every = job.peers.gossip.average_every,
-                         .seed = training.seed,
-                         .latency = job.cluster.latency,
-                         .transfer = job.peers.transfer,
-                         .heartbeat_timeout = job.heartbeat_timeout};
-  for (const std::string& fault : job.cluster.faults) {
-    options.faults.push_back(sim::parse_fault(fault, training.workers));
-  }
-  peers::check_faults(options.faults);
-  return options;
 }
 
 }  // namespace outpace::job

@@ -6,7 +6,6 @@
 #include "job/gossip_options.h"
 #include "job/live_job.h"
 #include "job/option_list.h"
-#include "peers/options.h"
 
 namespace outpace::job {
 
@@ -24,8 +23,5 @@ void declare(OptionList& options, SimulatedPeers& peers);
 // After the options are set; fills in what depends on others. Throws a usage error for options that
 // do not go together.
 void fit_peers(const OptionList& options, SimulateJob& job);
-
-// Throws a usage error that names the option. REQUIRES: fit_peers() passed, and job.peers.any().
-[[nodiscard]] peers::Options peer_options(const SimulateJob& job);
 
 }  // namespace outpace::job

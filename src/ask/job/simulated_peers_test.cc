@@ -26,24 +26,6 @@ SimulateJob simulate_with(const std::vector<std::pair<std::string, std::string>>
   return job;
 }
 
-TEST(SimulatedPeers, ARingAndAGossipAreWhatIsAskedFor) {
-  const SimulateJob job = simulate_with({{"topology", "gossip"},
-                                         {"gossip", "pull"},
-                                         {"workers", "6"},
-                                         {"updates", "90"},
-                                         {"transfer", "20ms"},
-                                         {"fault", "crash:worker=3,at=1s"}});
-  const peers::Options options = peer_options(job);
-  EXPECT_EQ(options.kind, peers::Kind::kGossip);
-  EXPECT_EQ(options.averaging, peer::Averaging::kPull);
-  EXPECT_EQ(options.graph, worker::Graph::kComplete);  // As in a live run.
-  EXPECT_EQ(options.batches.workers, 6U);
-  EXPECT_EQ(options.batches.updates, 90U);
-  EXPECT_EQ(options.transfer, std::chrono::milliseconds(20));
-  EXPECT_EQ(options.faults.size(), 1U);
-  EXPECT_EQ(peer_options(simulate_with({{"topology", "ring"}})).batches.epochs, 5U);
-}
-
 TEST(SimulatedPeers, OptionsOfAServerAreRefused) {
   for (const auto& words : std::vector<std::vector<std::pair<std::string, std::string>>>{
            {{"topology", "ring"}, {"staleness", "inverse"}},
@@ -55,11 +37,6 @@ TEST(SimulatedPeers, OptionsOfAServerAreRefused) {
            {{"transfer", "20ms"}}}) {
     EXPECT_THROW((void)simulate_with(words), Error) << words.back().first;
   }
-  EXPECT_THROW((void)peer_options(simulate_with({{"topology", "gossip"}, {"workers", "1"}})),
-               Error);
-  EXPECT_THROW(
-      (void)peer_options(simulate_with({{"topology", "ring"}, {"fault", "join:worker=1,at=2s"}})),
-      Error);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "links/units.h"
+#include "base/units.h"
 #include "protocol/messages.h"
 
 namespace outpace::job {
@@ -77,7 +77,7 @@ void declare_attacks(OptionList& options, std::vector<std::string>& attacks) {
 
 std::optional<SliceSize> Value<SliceSize>::parse(std::string_view text) {
   constexpr double kMost = 4.0 * protocol::kWeightsMax;
-  const std::optional<double> bytes = text == "0" ? 0.0 : links::parse_bytes(text);
+  const std::optional<double> bytes = text == "0" ? 0.0 : parse_bytes(text);
   return bytes && *bytes <= kMost
              ? std::optional(
                    SliceSize{static_cast<std::uint64_t>(std::ceil(*bytes)), std::string(text)})

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/option_doc.h"
 #include "base/rng.h"
 #include "base/spec.h"
 #include "policy/balance.h"
@@ -31,12 +32,6 @@ struct PolicyInputs {
   // Mini-batches in a release. A worker that is cut off hands in those that it has done
   // (hand_ins.h). 0: a release is one mini-batch, whole or nothing.
   std::uint32_t local_steps = 0;
-};
-
-struct OptionDoc {
-  std::string name;
-  std::string otherwise;  // Default; empty if the option is required.
-  std::string meaning;
 };
 
 // Nothing here has a default, and its functions are references: an entry that leaves one out does

@@ -1,8 +1,10 @@
 #include <cstdio>
+#include <vector>
 
+#include "base/option_doc.h"
 #include "cli/commands.h"
 #include "policy/catalogue.h"
-#include "sim/distribution_catalogue.h"
+#include "simulation/distributions.h"
 #include "update/filter.h"
 #include "update/optimizer.h"
 #include "update/staleness.h"
@@ -10,16 +12,20 @@
 namespace outpace::cli {
 namespace {
 
+void print_options(const std::vector<OptionDoc>& options) {
+  for (const OptionDoc& option : options) {
+    std::printf("  %-8s %s (%s)\n",
+                option.name.c_str(),
+                option.meaning.c_str(),
+                option.otherwise.empty() ? "required" : ("default " + option.otherwise).c_str());
+  }
+}
+
 void print_policies() {
   std::puts("Policies (--policy NAME:option=value,...)\n");
   for (const policy::Entry& entry : policy::catalogue()) {
     std::printf("%s\n  %s\n", entry.name.c_str(), entry.rule.c_str());
-    for (const policy::OptionDoc& option : entry.options) {
-      std::printf("  %-8s %s (%s)\n",
-                  option.name.c_str(),
-                  option.meaning.c_str(),
-                  option.otherwise.empty() ? "required" : ("default " + option.otherwise).c_str());
-    }
+    print_options(entry.options);
     std::printf("  staleness rule by default: %s\n  source: %s\n\n",
                 entry.staleness.c_str(),
                 entry.source.c_str());
@@ -29,14 +35,9 @@ void print_policies() {
 void print_runtimes() {
   std::puts(
       "\nRuntimes of simulated workers (outpace simulate --runtime NAME(option=value,...))\n");
-  for (const sim::DistributionEntry& entry : sim::distribution_catalogue()) {
+  for (const simulation::DistributionDoc& entry : simulation::distributions()) {
     std::printf("%s\n  %s\n", entry.name.c_str(), entry.rule.c_str());
-    for (const sim::DistributionEntry::Option& option : entry.options) {
-      std::printf("  %-8s %s (%s)\n",
-                  option.name.c_str(),
-                  option.meaning.c_str(),
-                  option.otherwise.empty() ? "required" : ("default " + option.otherwise).c_str());
-    }
+    print_options(entry.options);
   }
 }
 

@@ -3,7 +3,6 @@
 #include "cli/simulated_peers_run.h"
 
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,42 +12,42 @@
 
 #include "base/error.h"
 #include "base/text_table.h"
-#include "peer/replayed.h"
-#include "peers/cluster.h"
+#include "peer/outcome.h"
 #include "record/output_file.h"
 #include "record/peer_log.h"
 #include "record/run_directory.h"
 #include "run/whole_file.h"
+#include "simulation/peers.h"
 
 namespace outpace::cli {
 namespace {
 
-double seconds_of(const peers::Result& result) {
+double seconds_of(const peer::Outcome& result) {
   return to_seconds(result.ended.time_since_epoch());
 }
 
-double rate_of(const peers::Result& result) {
+double rate_of(const peer::Outcome& result) {
   const double seconds = seconds_of(result);
   return seconds > 0.0 ? static_cast<double>(result.examples) / seconds : 0.0;
 }
 
 // A share of the time of all workers.
-double waited_percent(const peers::Result& result) {
+double waited_percent(const peer::Outcome& result) {
   double waited = 0.0;
-  for (const peers::WorkerCounts& worker : result.workers) {
+  for (const peer::Outcome::Worker& worker : result.workers) {
     waited += to_seconds(worker.waited);
   }
   const double all = seconds_of(result) * static_cast<double>(result.workers.size());
   return all > 0.0 ? 100.0 * waited / all : 0.0;
 }
 
-std::string table_of(const job::SimulateJob& job, const peers::Result& result) {
+std::string table_of(const job::SimulateJob& job, const peer::Outcome& result) {
   const bool ring = job.peers.topology == job::Topology::kRing;
   TextTable table(ring ? std::vector<TextTable::Column>{{"worker"}, {"gradients"}, {"waited"}, {""}}
                        : std::vector<TextTable::Column>{
                              {"worker"}, {"gradients"}, {"meetings"}, {"waited"}, {""}});
   for (std::size_t id = 0; id < result.workers.size(); ++id) {
-    const peers::WorkerCounts& worker = result.workers[id];
+    const peer::Outcome::Worker& worker = result.workers[id];
     std::vector<std::string> cells{std::to_string(id), std::to_string(worker.gradients)};
     if (!ring) {
       cells.push_back(std::to_string(worker.meetings));
@@ -60,7 +59,7 @@ std::string table_of(const job::SimulateJob& job, const peers::Result& result) {
   return table.text();
 }
 
-void print(const job::SimulateJob& job, const peers::Result& result) {
+void print(const job::SimulateJob& job, const peer::Outcome& result) {
   fmt::print("{}: {}\n", job::Value<job::Topology>::text(job.peers.topology), result.why);
   fmt::print("{:.6g} simulated seconds, {} updates, {} gradients, {} examples: {:.4g} examples/s\n",
              seconds_of(result),
@@ -70,7 +69,7 @@ void print(const job::SimulateJob& job, const peers::Result& result) {
              rate_of(result));
   fmt::print("gradients that were ready waited for {:.3g} % of the workers' time\n",
              waited_percent(result));
-  const peers::Counts& counts = result.counts;
+  const peer::Outcome::Counts& counts = result.counts;
   fmt::print("{} group{} formed; {} crashed, {} silent, {} connections closed, {} messages late\n",
              result.groups,
              result.groups == 1 ? "" : "s",
@@ -87,9 +86,9 @@ void print(const job::SimulateJob& job, const peers::Result& result) {
   }
 }
 
-nlohmann::ordered_json to_json(const job::SimulateJob& job, const peers::Result& result) {
+nlohmann::ordered_json to_json(const job::SimulateJob& job, const peer::Outcome& result) {
   nlohmann::ordered_json workers = nlohmann::ordered_json::array();
-  for (const peers::WorkerCounts& worker : result.workers) {
+  for (const peer::Outcome::Worker& worker : result.workers) {
     workers.push_back({{"lost", worker.lost},
                        {"gradients", worker.gradients},
                        {"meetings", worker.meetings},
@@ -115,29 +114,17 @@ nlohmann::ordered_json to_json(const job::SimulateJob& job, const peers::Result&
           {"workers", workers}};
 }
 
-peer::Setting setting_of(const peers::Options& options) {
-  const bool ring = options.kind == peers::Kind::kRing;
-  return {.topology = ring ? job::Topology::kRing : job::Topology::kGossip,
-          .batches = options.batches,
-          .evaluate_every = peers::kEvaluateEvery,
-          .averaging = options.averaging,
-          .graph = options.graph,
-          .average_every = options.average_every,
-          .seed = options.seed};
-}
-
-peers::Result run_recorded(const job::SimulateJob& job,
-                           const peers::Options& options,
-                           sim::Timing& timing,
+peer::Outcome run_recorded(const job::SimulateJob& job,
+                           simulation::Peers& peers,
                            const std::string& resolved) {
   const auto directory = record::RunDirectory::create_at(job.output.out);
   record::write_atomically(directory.config(), resolved);
-  record::PeerLog log(directory.peer_decisions(std::nullopt), setting_of(options));
+  record::PeerLog log(directory.peer_decisions(std::nullopt), peers.setting());
   const auto decided = [&log](Time now,
                               std::optional<WorkerId> worker,
                               const std::string& event,
                               const std::string& what) { log.append(now, worker, event, what); };
-  peers::Result result = peers::Cluster(options, timing, nullptr, decided).run();
+  peer::Outcome result = peers.run(decided);
   log.close();
   record::write_atomically(directory.summary(), to_json(job, result).dump(2) + "\n");
   return result;
@@ -146,11 +133,9 @@ peers::Result run_recorded(const job::SimulateJob& job,
 }  // namespace
 
 int simulate_peers(const job::SimulateJob& job, const std::string& resolved) {
-  const peers::Options options = job::peer_options(job);
-  const std::unique_ptr<sim::Timing> timing = job::make_timing(job, run::whole_file);
-  const peers::Result result = job.output.out.empty()
-                                   ? peers::Cluster(options, *timing).run()
-                                   : run_recorded(job, options, *timing, resolved);
+  simulation::Peers peers(job, run::whole_file);
+  const peer::Outcome result =
+      job.output.out.empty() ? peers.run(nullptr) : run_recorded(job, peers, resolved);
   if (job.output.json) {
     fmt::print("{}\n", to_json(job, result).dump());
   } else {

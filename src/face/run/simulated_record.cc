@@ -15,14 +15,13 @@
 #include "record/safetensors.h"
 #include "run/keep_runtime_model.h"
 #include "run/open_trace.h"
-#include "run/trace_links.h"
 
 namespace outpace::run {
 namespace {
 
 record::Summary summary_of(const job::SimulateJob& job,
                            const std::string& policy,
-                           const sim::ClusterResult& result,
+                           const simulation::Result& result,
                            const SimulatedRecord::About& about) {
   record::Summary summary{.policy = policy,
                           .staleness = job::staleness_in_force(job.training),
@@ -55,7 +54,7 @@ record::Summary summary_of(const job::SimulateJob& job,
 }
 
 nlohmann::ordered_json to_json(const record::Summary& summary,
-                               const sim::ClusterResult& result,
+                               const simulation::Result& result,
                                double wall_seconds) {
   nlohmann::ordered_json json = record::to_json(summary);
   json["simulated_seconds"] = to_seconds(result.ended);
@@ -76,9 +75,7 @@ void BoardFeed::decided(Time now, const policy::Event& event, const policy::Deci
 
 // A forecast costs far more than a decision, and only the last one is kept: it is of the last part
 // of the run.
-bool BoardFeed::after(Time /*now*/,
-                      const server::Coordinator& coordinator,
-                      const server::Shard* /*shard*/) {
+void BoardFeed::after(const server::Coordinator& coordinator) {
   constexpr std::uint64_t kPart = 64;
   if (decisions_ >= next_look_ && coordinator.live() > 0) {
     next_look_ = decisions_ + 1 + decisions_ / kPart;
@@ -86,10 +83,9 @@ bool BoardFeed::after(Time /*now*/,
       board_.outlook(std::move(expected));
     }
   }
-  return false;
 }
 
-void BoardFeed::restarted(Time /*now*/) {
+void BoardFeed::restarted() {
   board_.goes_on(board_.now(), board_.sums().version);
 }
 
@@ -125,22 +121,35 @@ SimulatedRecord::SimulatedRecord(const job::SimulateJob& job,
   }
 }
 
-sim::Cluster::Decided SimulatedRecord::decided() {
-  return [this](Time now, const policy::Event& event, const policy::Decision& decision) {
-    deaths_.follow(event, decision.actions);
-    if (decisions_) {
-      decisions_->append(now, event, decision);
-    }
-    if (trace_) {
-      trace_->append(now, event, decision);
-    }
-    if (shown_) {
-      shown_->decided(now, event, decision);
-    }
-  };
+simulation::Listener SimulatedRecord::listener() {
+  simulation::Listener listener{
+      .decided = [this](Time now,
+                        const policy::Event& event,
+                        const policy::Decision& decision) { decided(now, event, decision); },
+      .warned = [](const std::string& warning) { fmt::print(stderr, "{}\n", warning); }};
+  if (shown_) {
+    listener.after = [this](const server::Coordinator& coordinator) { shown_->after(coordinator); };
+    listener.restarted = [this] { shown_->restarted(); };
+  }
+  return listener;
 }
 
-void SimulatedRecord::keep_what_was_learnt(const sim::ClusterResult& result, const About& about) {
+void SimulatedRecord::decided(Time now,
+                              const policy::Event& event,
+                              const policy::Decision& decision) {
+  deaths_.follow(event, decision.actions);
+  if (decisions_) {
+    decisions_->append(now, event, decision);
+  }
+  if (trace_) {
+    trace_->append(now, event, decision);
+  }
+  if (shown_) {
+    shown_->decided(now, event, decision);
+  }
+}
+
+void SimulatedRecord::keep_what_was_learnt(const simulation::Result& result, const About& about) {
   if (about.manifest == nullptr) {
     return;
   }
@@ -157,7 +166,7 @@ void SimulatedRecord::keep_what_was_learnt(const sim::ClusterResult& result, con
                              {"version", std::to_string(result.statistics.updates)}});
 }
 
-void SimulatedRecord::keep_page(const sim::ClusterResult& result, const About& about) {
+void SimulatedRecord::keep_page(const simulation::Result& result, const About& about) {
   watch::Board& board = shown_->board();
   board.is_of(about.network, about.data);
   for (const server::Evaluation& found : result.evaluations) {
@@ -172,13 +181,13 @@ void SimulatedRecord::keep_page(const sim::ClusterResult& result, const About& a
   record::write_atomically(directory_->page(), dashboard::page_record(board, OUTPACE_VERSION));
 }
 
-SimulatedEnd SimulatedRecord::finish(const sim::ClusterResult& result, const About& about) {
+SimulatedEnd SimulatedRecord::finish(const simulation::Result& result, const About& about) {
   SimulatedEnd end{.summary = summary_of(job_, policy_, result, about)};
   end.summary.died = deaths_.all();
   end.json = to_json(end.summary, result, about.wall_seconds);
   if (trace_) {
-    if (about.links != nullptr) {
-      trace_links(*about.links, result.ended, *trace_);
+    for (const simulation::LinkInUse& link : result.links) {
+      trace_->append_link(link.name, link.begin, link.window, link.used);
     }
     trace_->close();
   }

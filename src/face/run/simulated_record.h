@@ -15,8 +15,8 @@
 #include "record/decision_log.h"
 #include "record/run_directory.h"
 #include "record/summary.h"
-#include "sim/cluster.h"
-#include "sim/cluster_observer.h"
+#include "server/coordinator.h"
+#include "simulation/simulation.h"
 #include "watch/board.h"
 
 namespace outpace::run {
@@ -29,18 +29,13 @@ struct SimulatedEnd {
 };
 
 // Tells a board what its run decides and expects.
-class BoardFeed final : public sim::ClusterObserver {
+class BoardFeed {
  public:
   explicit BoardFeed(watch::About about);
 
   void decided(Time now, const policy::Event& event, const policy::Decision& decision);
-  void answered(Time /*now*/,
-                const server::Input& /*input*/,
-                const server::Effects& /*effects*/) override {}
-  void greeted(Time /*now*/, const admission::Input& /*input*/) override {}
-  void admitted(Time /*now*/, const admission::Effect& /*effect*/) override {}
-  bool after(Time now, const server::Coordinator& coordinator, const server::Shard* shard) override;
-  void restarted(Time now) override;
+  void after(const server::Coordinator& coordinator);
+  void restarted();
   [[nodiscard]] watch::Board& board() { return board_; }
 
  private:
@@ -57,23 +52,22 @@ class SimulatedRecord {
                   const std::string& policy,
                   const std::string& resolved);
 
-  [[nodiscard]] sim::Cluster::Decided decided();
-  // Null if it observes nothing.
-  [[nodiscard]] sim::ClusterObserver* observer() { return shown_.get(); }
+  // For as long as this object lives.
+  [[nodiscard]] simulation::Listener listener();
 
   struct About {
     std::string network;
     std::string data;
-    const protocol::Manifest* manifest;    // Null without learning.
-    const sim::Transfers::Options* links;  // Null without any; for the trace.
+    const protocol::Manifest* manifest;  // Null without learning.
     double wall_seconds;
   };
   // Closes the record.
-  [[nodiscard]] SimulatedEnd finish(const sim::ClusterResult& result, const About& about);
+  [[nodiscard]] SimulatedEnd finish(const simulation::Result& result, const About& about);
 
  private:
-  void keep_what_was_learnt(const sim::ClusterResult& result, const About& about);
-  void keep_page(const sim::ClusterResult& result, const About& about);
+  void decided(Time now, const policy::Event& event, const policy::Decision& decision);
+  void keep_what_was_learnt(const simulation::Result& result, const About& about);
+  void keep_page(const simulation::Result& result, const About& about);
 
   const job::SimulateJob job_;
   const std::string policy_;

@@ -8,12 +8,12 @@
 #include "job/simulate_job.h"
 #include "run/learner.h"
 #include "run/simulated_record.h"
-#include "sim/cluster.h"
+#include "simulation/simulation.h"
 
 namespace outpace::run {
 
 struct SimulatedRun {
-  sim::ClusterResult result;
+  simulation::Result result;
   SimulatedEnd end;
   double wall_seconds;
 };

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "links/units.h"
+#include "base/units.h"
 #include "links/xml.h"
 
 namespace outpace::links {

@@ -60,7 +60,7 @@ peer::Journal Cluster::journal_of(std::optional<WorkerId> worker) {
   };
 }
 
-Result Cluster::run() {
+peer::Outcome Cluster::run() {
   std::set<WorkerId> all;
   for (std::uint32_t worker = 0; worker < members_.size(); ++worker) {
     all.insert(WorkerId{worker});
@@ -318,7 +318,7 @@ void Cluster::finish() {
   result_.counts.delayed = wires_.delayed();
   for (std::uint32_t worker = 0; worker < members_.size(); ++worker) {
     const Member& member = members_[worker];
-    WorkerCounts& counts = result_.workers[worker];
+    peer::Outcome::Worker& counts = result_.workers[worker];
     counts.lost = !connected_.contains(worker);
     if (!member.gossip) {
       continue;

@@ -19,6 +19,7 @@
 #include "base/rng.h"
 #include "invariants/peers.h"
 #include "peer/formation.h"
+#include "peer/outcome.h"
 #include "peers/event.h"
 #include "peers/member.h"
 #include "peers/options.h"
@@ -38,7 +39,7 @@ class Cluster {
           Decided decided = nullptr);
 
   // Until the run is over. Throws invariants::Violation.
-  [[nodiscard]] Result run();
+  [[nodiscard]] peer::Outcome run();
 
  private:
   using Kind = Event::Kind;
@@ -133,7 +134,7 @@ class Cluster {
   std::uint64_t events_at_look_ = 0;
   invariants::Sums checked_sums_;
   invariants::Meetings checked_meetings_;
-  Result result_;
+  peer::Outcome result_;
 };
 
 }  // namespace outpace::peers

@@ -8,7 +8,7 @@ namespace {
 
 TEST(PeerCluster, AGossipsGradientGoesWithOneMeeting) {
   for (const peer::Averaging averaging : kAllAveragings) {
-    const Result result = run_four(gossip_of_four(averaging));
+    const peer::Outcome result = run_four(gossip_of_four(averaging));
     EXPECT_EQ(result.code, ExitCode::kDone) << result.why;
     EXPECT_GE(result.updates, 400U);
     EXPECT_LT(result.updates, 410U);
@@ -20,7 +20,7 @@ TEST(PeerCluster, AGossipsGradientGoesWithOneMeeting) {
 
 TEST(PeerCluster, AGossipGoesOnWithoutWorkersThatDie) {
   for (const peer::Averaging averaging : kAllAveragings) {
-    const Result result =
+    const peer::Outcome result =
         run_four(gossip_of_four(averaging), {"crash:worker=0,at=2s", "crash:worker=3,at=2200ms"});
     EXPECT_EQ(result.code, ExitCode::kDone) << result.why;
     EXPECT_EQ(result.groups, 3U);

@@ -8,7 +8,7 @@ namespace {
 
 TEST(PeerCluster, AClosedConnectionMakesAllConnectAnew) {
   for (Options options : {ring_of_four(), gossip_of_four(peer::Averaging::kPull)}) {
-    const Result result = run_four(options, {"lose:at=1s,for=10s,probability=0.002"});
+    const peer::Outcome result = run_four(options, {"lose:at=1s,for=10s,probability=0.002"});
     if (options.kind == Kind::kGossip) {
       EXPECT_GT(result.counts.connections, 0U);
       EXPECT_GT(result.groups, 1U);
@@ -19,7 +19,7 @@ TEST(PeerCluster, AClosedConnectionMakesAllConnectAnew) {
 }
 
 TEST(PeerCluster, TooFewWorkersEndTheRun) {
-  const Result result = run_four(
+  const peer::Outcome result = run_four(
       ring_of_four(), {"crash:worker=0,at=1s", "crash:worker=1,at=2s", "crash:worker=2,at=3s"});
   EXPECT_EQ(result.code, ExitCode::kTooFewWorkers);
   EXPECT_EQ(result.why, "too few workers: 1 of 4 left; worker 2 is gone: connection lost");

@@ -7,7 +7,7 @@ namespace outpace::peers {
 namespace {
 
 TEST(PeerCluster, ARingUsesEveryExampleOfEveryEpoch) {
-  const Result result = run_four(ring_of_four());
+  const peer::Outcome result = run_four(ring_of_four());
   EXPECT_EQ(result.code, ExitCode::kDone) << result.why;
   EXPECT_EQ(result.examples, 3000U);
   EXPECT_EQ(result.updates, 150U);
@@ -18,14 +18,15 @@ TEST(PeerCluster, ARingTakesAsLongAsItsSlowestWorkerAndTheSum) {
   Options options = ring_of_four();
   options.transfer = std::chrono::milliseconds(40);
   sim::DrawnTiming timing = timing_of("3*constant(100ms),constant(200ms)");
-  const Result result = Cluster(options, timing).run();
+  const peer::Outcome result = Cluster(options, timing).run();
   // 200 ms, and 2 x 3 x (1 ms + 40 ms / 4); up to 23 ms more.
   EXPECT_GT(to_seconds(result.ended), 150 * 0.266);
   EXPECT_LT(to_seconds(result.ended), 150 * 0.289);
 }
 
 TEST(PeerCluster, ARingGoesOnWithoutWorkersThatDie) {
-  const Result result = run_four(ring_of_four(), {"crash:worker=2,at=3s", "crash:worker=0,at=5s"});
+  const peer::Outcome result =
+      run_four(ring_of_four(), {"crash:worker=2,at=3s", "crash:worker=0,at=5s"});
   EXPECT_EQ(result.code, ExitCode::kDone) << result.why;
   EXPECT_EQ(result.examples, 3000U);
   EXPECT_EQ(result.counts.crashed, 2U);

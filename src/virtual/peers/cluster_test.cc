@@ -11,10 +11,10 @@ namespace outpace::peers {
 namespace {
 
 TEST(PeerCluster, AWorkerThatStandsStillForTooLongIsLost) {
-  const Result lost = run_four(ring_of_four(), {"pause:worker=1,at=2s,for=8s"});
+  const peer::Outcome lost = run_four(ring_of_four(), {"pause:worker=1,at=2s,for=8s"});
   EXPECT_EQ(lost.counts.silenced, 1U);
   EXPECT_TRUE(lost.workers[1].lost);
-  const Result kept = run_four(ring_of_four(), {"pause:worker=1,at=2s,for=3s"});
+  const peer::Outcome kept = run_four(ring_of_four(), {"pause:worker=1,at=2s,for=3s"});
   EXPECT_EQ(kept.counts.silenced, 0U);
   EXPECT_FALSE(kept.workers[1].lost);
 }
@@ -22,7 +22,7 @@ TEST(PeerCluster, AWorkerThatStandsStillForTooLongIsLost) {
 TEST(PeerCluster, TimeEndsARunInOrder) {
   Options options = ring_of_four();
   options.seconds = std::chrono::seconds(5);
-  const Result result = run_four(options);
+  const peer::Outcome result = run_four(options);
   EXPECT_EQ(result.why, "time is up");
   EXPECT_LT(to_seconds(result.ended), 6.0);
   EXPECT_EQ(run_four(options).hash, result.hash);

@@ -29,9 +29,9 @@ inline Options gossip_of_four(peer::Averaging averaging) {
   options.batches.updates = 400;
   return options;
 }
-inline Result run_four(Options options,
-                       const std::vector<std::string>& faults = {},
-                       const Decided& decided = nullptr) {
+inline peer::Outcome run_four(Options options,
+                              const std::vector<std::string>& faults = {},
+                              const Decided& decided = nullptr) {
   for (const std::string& fault : faults) {
     options.faults.push_back(sim::parse_fault(fault, kFour));
   }

@@ -181,7 +181,7 @@ Made make_replay(SpecReader& options, const Spec& spec, const DistributionMaker&
 }  // namespace
 
 std::span<const DistributionEntry> distribution_catalogue() {
-  using Option = DistributionEntry::Option;
+  using Option = OptionDoc;
   static const Option kMean{"mean", "", "of the runtime, a time with its unit"};
   static const Option kCv{"cv", "", "standard deviation / mean"};
   static const Option kShift{"shift", "0s", "the least runtime; the mean includes it"};

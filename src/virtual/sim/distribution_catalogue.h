@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/option_doc.h"
 #include "base/spec.h"
 #include "sim/distribution.h"
 
@@ -23,15 +24,9 @@ using ReadFile = std::function<std::string(const std::string& name)>;
 class DistributionMaker;
 
 struct DistributionEntry {
-  struct Option {
-    std::string name;
-    std::string otherwise;  // Default; empty if the option is required.
-    std::string meaning;
-  };
-
   std::string name;
   std::string rule;  // One sentence.
-  std::vector<Option> options;
+  std::vector<OptionDoc> options;
   std::unique_ptr<const Distribution> (*make)(SpecReader& options,
                                               const Spec& spec,
                                               const DistributionMaker& maker);

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-namespace outpace::links {
+namespace outpace {
 
 // Bytes/s from "10kBps", "1.5MiBps" or "1Gbps" (bits); above 0.
 [[nodiscard]] std::optional<double> parse_bandwidth(std::string_view text);
@@ -18,4 +18,4 @@ namespace outpace::links {
 // Floating-point operations per second from "98.095Mf"; above 0.
 [[nodiscard]] std::optional<double> parse_speed(std::string_view text);
 
-}  // namespace outpace::links
+}  // namespace outpace

@@ -1,8 +1,8 @@
-#include "links/units.h"
+#include "base/units.h"
 
 #include <gtest/gtest.h>
 
-namespace outpace::links {
+namespace outpace {
 namespace {
 
 TEST(Units, OfBandwidthAreBytesOrBitsASecond) {
@@ -61,4 +61,4 @@ TEST(Units, MustBeThereAndOfTheRightKind) {
 }
 
 }  // namespace
-}  // namespace outpace::links
+}  // namespace outpace
