@@ -17,6 +17,7 @@ SUFFIXES = (".h", ".cc")
 CODE_FOLDERS = ("src", "lab", "include", "examples", "bench", "test", "fuzz")
 # From the ground up: a folder may depend on none of a higher wing. They are in src/, but for lab/.
 WINGS = ("core", "virtual", "ask", "world", "see", "predict", "face", "lab")
+WING_PAIRS_MAX = 12  # Pairs in src/ of which one includes files of the other.
 
 BANNED_IN_PURE = {  # what makes a run depend on anything but its inputs
     r"_clock::now\(": "pass `now` in",
@@ -131,6 +132,23 @@ def wing_problems(root, modules):
             if all(one in WINGS for one in wings) and WINGS.index(wings[0]) < WINGS.index(wings[1]):
                 yield root / "CMakeLists.txt", 1, (
                     f"{name} of {wings[0]}/ may not depend on {below} of {wings[1]}/, a higher wing")
+
+
+def wing_pair_problems(root):
+    """Pairs of wings of src/ that include each other's files, where there are too many of them."""
+    wing_of = {path.name: path.parent.name for path in (root / "src").glob("*/*") if path.is_dir()}
+    counts = {}
+    for path in sorted((root / "src").rglob("*")):
+        if path.suffix in SUFFIXES and not path.stem.endswith("_test"):
+            wing = path.relative_to(root / "src").parts[0]
+            for folder in re.findall(r'^#include "(\w+)/', path.read_text(), re.MULTILINE):
+                if wing_of.get(folder, wing) != wing:
+                    pair = f"{wing} -> {wing_of[folder]}"
+                    counts[pair] = counts.get(pair, 0) + 1
+    if len(counts) > WING_PAIRS_MAX:
+        weakest = ", ".join(f"{pair} ({counts[pair]})" for pair in sorted(counts, key=counts.get)[:3])
+        yield root / "src", 1, (f"{len(counts)} pairs of wings include each other's files; "
+                                f"{WING_PAIRS_MAX} may. The fewest includes: {weakest}")
 
 
 def whole_file_problems(path, pure):
@@ -357,6 +375,7 @@ def problems(root):
             if name in reachable(below, modules):
                 yield root / "CMakeLists.txt", 1, f"{name} and {below} depend on each other"
     yield from wing_problems(root, modules)
+    yield from wing_pair_problems(root)
     for path in sorted(p for top in CODE_FOLDERS for p in (root / top).rglob("*")):
         if path.suffix not in SUFFIXES:
             continue

@@ -5,6 +5,7 @@ import re
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -116,6 +117,18 @@ class Tidy(unittest.TestCase):
         self.write("CMakeLists.txt", CMAKE + "outpace_module(links DEPENDS live)\n")
         self.write("src/virtual/links/flow.h", CLEAN_HEADER + '#include "live/loop.h"\n')
         self.assert_found("CMakeLists.txt", "links of virtual/ may not depend on live of world/")
+
+    def test_more_pairs_of_wings_than_may_be(self):
+        self.write("src/world/record/log.h", CLEAN_HEADER + '#include "base/time.h"\n')
+        self.write("src/see/watch/board.h", CLEAN_HEADER + '#include "base/time.h"\n'
+                                                           '#include "watch/lanes.h"\n')
+        self.write("src/see/watch/board_test.h", CLEAN_HEADER + '#include "record/log.h"\n')
+        with unittest.mock.patch.object(tidy, "WING_PAIRS_MAX", 2):
+            self.assertEqual(list(tidy.wing_pair_problems(self.root)), [])
+            self.write("src/see/watch/lanes.h", CLEAN_HEADER + '#include "record/log.h"\n')
+            found = list(tidy.wing_pair_problems(self.root))
+        self.assertEqual(len(found), 1)
+        self.assertIn("3 pairs of wings include each other's files; 2 may", found[0][2])
 
     def test_the_product_may_not_depend_on_the_lab(self):
         self.write("CMakeLists.txt", CMAKE + "outpace_module(cli DEPENDS chaos)\n"
