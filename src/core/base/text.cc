@@ -142,19 +142,6 @@ std::optional<Duration> parse_duration(std::string_view text) {
   return from_seconds(*seconds);
 }
 
-std::optional<std::uint64_t> parse_size(std::string_view text) {
-  static constexpr std::array<Unit, 4> kUnits{
-      {{"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"B", 1.0}}};
-  auto bytes = parse_number(text);
-  if (!bytes) {
-    bytes = parse_with_unit(text, kUnits);
-  }
-  if (!bytes || *bytes < 0 || *bytes > 0x1p62) {
-    return std::nullopt;
-  }
-  return static_cast<std::uint64_t>(std::llround(*bytes));
-}
-
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {

@@ -26,8 +26,6 @@ namespace outpace {
 [[nodiscard]] std::optional<std::uint64_t> parse_count(std::string_view text);
 // "20ms", "1.5s", "3m", "500us", "10ns"; a bare number is seconds. Never negative.
 [[nodiscard]] std::optional<Duration> parse_duration(std::string_view text);
-// "64MiB", "1KiB", "2GiB", "100" (bytes).
-[[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);
 
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 [[nodiscard]] std::string_view trim(std::string_view text);

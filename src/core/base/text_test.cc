@@ -96,17 +96,6 @@ TEST(ParseDuration, RefusesWhatIsNoDurationOfThisWorld) {
   }
 }
 
-TEST(ParseSize, ReadsBinaryUnitsAndBareBytes) {
-  EXPECT_EQ(parse_size("100"), 100U);
-  EXPECT_EQ(parse_size("100B"), 100U);
-  EXPECT_EQ(parse_size("1KiB"), 1024U);
-  EXPECT_EQ(parse_size("64MiB"), 67108864U);
-  EXPECT_EQ(parse_size("1.5GiB"), 1610612736U);
-  for (const char* text : {"", "B", "-1", "-1KiB", "1 KiB", "1KB", "1kib", "1e30GiB"}) {
-    EXPECT_EQ(parse_size(text), std::nullopt) << "'" << text << "'";
-  }
-}
-
 TEST(Split, KeepsEmptyParts) {
   EXPECT_EQ(split("a,b,c", ','), (std::vector<std::string_view>{"a", "b", "c"}));
   EXPECT_EQ(split(",a,", ','), (std::vector<std::string_view>{"", "a", ""}));

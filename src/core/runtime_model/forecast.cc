@@ -62,16 +62,6 @@ void Forecast::set_lognormal_rows(std::span<const double> seconds, double sigma)
   }
 }
 
-void Forecast::set_lognormal_row(std::uint32_t worker, double seconds, double sigma) {
-  const double center = grid_.position(seconds);
-  const std::span<float> to = row(worker);
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    to[i] = normal_share((static_cast<double>(i) - center) * grid_.step() / sigma);
-  }
-  to.front() = 0.0F;
-  to.back() = 1.0F;
-}
-
 void Forecast::set_normal_rows(const Alike& alike) {
   const std::span<float> first = row(0);
   for (std::size_t i = 0; i < first.size(); ++i) {

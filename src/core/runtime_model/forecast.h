@@ -51,8 +51,6 @@ class Forecast {
   void set_row(std::uint32_t worker, std::span<const float> mass);
   // Sets all rows to exp(N(log seconds[w], sigma^2)).
   void set_lognormal_rows(std::span<const double> seconds, double sigma);
-  // Sets one row to exp(N(log seconds, sigma^2)).
-  void set_lognormal_row(std::uint32_t worker, double seconds, double sigma);
   // All workers are alike and normal. Their expected order statistics then follow a formula
   // (draws.h).
   void set_normal_rows(const Alike& alike);

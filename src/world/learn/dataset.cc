@@ -1,7 +1,6 @@
 #include "learn/dataset.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "base/check.h"
@@ -17,23 +16,6 @@ namespace outpace::learn {
 namespace {
 
 constexpr const char* kFashionMnistFolder = "/usr/share/datasets/fashion-mnist";
-
-const std::array<DatasetDoc, 5>& kinds_of_dataset() {
-  static const std::array<DatasetDoc, 5> kDocs{{
-      {"fashion-mnist",
-       "fashion-mnist[:dir=DIR][,augment=crop+flip]",
-       "28x28 images, from Debian's package or DIR"},
-      {"cifar10",
-       "cifar10:DIR[,train=50000][,test=10000][,augment=crop+flip]",
-       "32x32 colour images, the binary version"},
-      {"idx",
-       "idx:DIR[,augment=crop+flip]",
-       "grey or colour images of any size in the four IDX files of MNIST"},
-      {"csv", "csv:FILE[,test-every=10]", "a row an example; the last column is the label"},
-      {"text", "text:FILE[,context=64]", "windows of characters, to predict the next"},
-  }};
-  return kDocs;
-}
 
 bool is_images(const Spec& spec) {
   return spec.name == "fashion-mnist" || spec.name == "cifar10" || spec.name == "idx";
@@ -86,11 +68,8 @@ TextOptions text_options(SpecReader& reader) {
 }
 
 Error unknown(const Spec& spec) {
-  std::vector<std::string> names;
-  for (const DatasetDoc& doc : kinds_of_dataset()) {
-    names.push_back(doc.name);
-  }
-  return usage_error("unknown data set '" + spec.name + "'" + suggestion(spec.name, names));
+  static const std::vector<std::string> kNames{"fashion-mnist", "cifar10", "idx", "csv", "text"};
+  return usage_error("unknown data set '" + spec.name + "'" + suggestion(spec.name, kNames));
 }
 
 }  // namespace
@@ -119,10 +98,6 @@ void Dataset::gather(std::span<const std::uint64_t> indices,
     CHECK(index < examples());
   }
   copy(indices, inputs, labels);
-}
-
-std::span<const DatasetDoc> dataset_docs() {
-  return kinds_of_dataset();
 }
 
 std::unique_ptr<Dataset> load_dataset(const Spec& spec, Part part) {

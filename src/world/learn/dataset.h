@@ -61,14 +61,6 @@ class Dataset {
                     std::span<std::int64_t> labels) const = 0;
 };
 
-// For help texts and messages.
-struct DatasetDoc {
-  std::string name;
-  std::string form;  // As it is written: "csv:FILE[,test-every=10]".
-  std::string what;
-};
-[[nodiscard]] std::span<const DatasetDoc> dataset_docs();
-
 // Throws a usage error that names the file, what is wrong, and what would be right.
 [[nodiscard]] std::unique_ptr<Dataset> load_dataset(const Spec& spec, Part part);
 // The shape that load_dataset() would find in both parts. Throws as it does. For fashion-mnist and

@@ -1,7 +1,6 @@
 #include "learn/network.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <torch/autograd.h>
@@ -22,32 +21,6 @@ constexpr std::size_t kCnnSideMin = 8;     // Three poolings halve a side, round
 constexpr std::size_t kCifarSideMin = 12;  // The last pooling takes 3x3 places.
 // The share of the running statistics that an update keeps: 1 - PyTorch's momentum of 0.1.
 constexpr double kStatisticsKept = 0.9;
-
-const std::array<NetworkDoc, 6>& kinds_of_network() {
-  static const std::array<NetworkDoc, 6> kDocs{{
-      {"mlp", "mlp", "linear to 128, ReLU, linear to the classes; images or features"},
-      {"cnn",
-       "cnn",
-       "three of (3x3 convolution, ReLU, 2x2 max pooling) to 16, 32, 32 planes, linear to the "
-       "classes; images"},
-      {"cifar",
-       "cifar",
-       "three of (5x5 convolution, 3x3 pooling of stride 2) to 32, 32, 64 planes, linear to the "
-       "classes; images"},
-      {"resnet8",
-       "resnet8",
-       "3x3 convolution, three residual blocks of 16, 32, 64 planes with group normalisation, mean "
-       "over places, linear to the classes; images"},
-      {"resnet18",
-       "resnet18[:width=64]",
-       "3x3 convolution, four stages of two residual blocks of 64, 128, 256, 512 planes with batch "
-       "normalisation, mean over places, linear to the classes; images"},
-      {"charlm",
-       "charlm[:layers=2,width=64,heads=4]",
-       "causal transformer on characters, pre-norm, learned positions; text"},
-  }};
-  return kDocs;
-}
 
 void require(const Spec& spec, const DataShape& data, bool fits, const char* needs) {
   if (!fits) {
@@ -155,11 +128,9 @@ torch::nn::Sequential make_layers(const Spec& spec, const DataShape& data) {
     require(spec, data, data.kind == DataKind::kText, "text");
     return make_charlm(options, data);
   }
-  std::vector<std::string> names;
-  for (const NetworkDoc& doc : kinds_of_network()) {
-    names.push_back(doc.name);
-  }
-  throw usage_error("unknown network '" + spec.name + "'" + suggestion(spec.name, names));
+  static const std::vector<std::string> kNames{
+      "mlp", "cnn", "cifar", "resnet8", "resnet18", "charlm"};
+  throw usage_error("unknown network '" + spec.name + "'" + suggestion(spec.name, kNames));
 }
 
 }  // namespace
@@ -360,10 +331,6 @@ std::vector<float> Network::initial_weights(const Spec& spec,
     }
   }
   return weights;
-}
-
-std::span<const NetworkDoc> network_docs() {
-  return kinds_of_network();
 }
 
 protocol::Manifest network_manifest(const Spec& spec, const DataShape& data) {

@@ -28,14 +28,6 @@ class Tensor;
 
 namespace outpace::learn {
 
-// For help texts and messages.
-struct NetworkDoc {
-  std::string name;
-  std::string form;  // As it is written, with its options.
-  std::string layers;
-};
-[[nodiscard]] std::span<const NetworkDoc> network_docs();
-
 // Asked between layers; true cancels the pass. Empty: never cancelled.
 using Cancelled = std::function<bool()>;
 // Thrown by a cancelled pass. The network can be used again afterwards.
