@@ -341,7 +341,10 @@ void fit_topology(const OptionList& options, TrainJob& job) {
     refuse(options, job.topology, "average-every", "--topology gossip");
     refuse(options, job.topology, "elasticity", "--topology gossip");
     check_steps_ahead(job.steps_ahead, job.training.local_steps.has_value());
-    check_keep_worker_state(job.keep_worker_state, job.training.local_steps.has_value());
+    check_keep_worker_state(
+        job.keep_worker_state,
+        job.training.local_steps.has_value() ||
+            compress::Compression::parse(job.training.compress.text).leaves_behind());
     return;
   }
   for (const char* option : kOfServer) {

@@ -45,6 +45,8 @@ struct Compression {
   static Compression parse(std::string_view spec);
   // The spec: parse(name()) is this one again.
   [[nodiscard]] std::string name() const;
+  // Whether a push leaves something behind that counts later.
+  [[nodiscard]] bool leaves_behind() const { return format.kind != Kind::kNone && feedback > 0.0; }
   bool operator==(const Compression&) const = default;
 };
 

@@ -41,10 +41,11 @@ void take_up(const StateKeeper& keeper,
     say("the " + state.name() + " of its local steps " +
         (kept ? "goes on with the state" + since : "begins anew, with nothing of earlier steps"));
   }
-  if (state.packing_remembers()) {
-    say("what packing its earlier pushes left behind " +
-        (kept ? "counts, as it was at update " + std::to_string(count(*kept))
-              : std::string("is lost")));
+  if (state.packing_remembers() && kept) {
+    say("what packing its earlier pushes left behind counts, as it was at update " +
+        std::to_string(count(*kept)));
+  } else if (state.packing_remembers()) {
+    state.packer->say_lost(worker, at);
   }
 }
 

@@ -1,6 +1,8 @@
 #include "live/push_packer.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <string>
 #include <utility>
 
 #include "compress/pack.h"
@@ -65,6 +67,16 @@ void PushPacker::settle(const compress::Compression& compression) {
   kept_.clear();
   if (compression.format.kind != compress::Kind::kNone) {
     feedback_.emplace(compression, ends_.back());
+  }
+}
+
+void PushPacker::say_lost(WorkerId worker, Version at) const {
+  if (remembers() && count(at) > 0) {
+    std::fprintf(stderr,
+                 "outpace: %s joins at update %s: what packing its earlier pushes left behind is "
+                 "lost\n",
+                 name(worker).c_str(),
+                 std::to_string(count(at)).c_str());
   }
 }
 

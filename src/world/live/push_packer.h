@@ -34,9 +34,12 @@ class PushPacker {
   void welcomed(const protocol::Welcome& welcome);
   [[nodiscard]] bool packs() const { return feedback_.has_value(); }
   // Whether something may be left behind.
-  [[nodiscard]] bool remembers() const { return packs() && compression_.feedback > 0.0; }
+  [[nodiscard]] bool remembers() const { return compression_.leaves_behind(); }
   // What is left, without the push that has no verdict. REQUIRES: remembers().
   void keep(Archive& archive) { feedback_->keep(archive); }
+  // The run has gone on to update `at` before this process came: says on stderr that what packing
+  // left behind earlier is lost, if there may be some.
+  void say_lost(WorkerId worker, Version at) const;
   // A release begins. The server keeps a checkpoint of some versions. One that goes back to such a
   // version finds what was left behind as it was then, so that the run goes on as it would have.
   void released(const protocol::Release& release);

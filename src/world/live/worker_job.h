@@ -312,6 +312,9 @@ class Worker::Job {
     if (over_) {
       log_.close();
     }
+    if (task && !std::exchange(came_, true)) {
+      session_->packer().say_lost(session_->worker(), task->work.release.version);
+    }
     if (task) {
       in_hand_ = task->examples.size();
       nominal_ = task->work.release.nominal;
@@ -426,6 +429,7 @@ class Worker::Job {
   // State.
   std::uint64_t iteration_ = 0;
   bool joined_ = false;
+  bool came_ = false;  // It has had a mini-batch.
   bool over_ = false;  // The run, as next() said.
   std::uint64_t numbers_ = 0;
   std::size_t groups_ = 0;

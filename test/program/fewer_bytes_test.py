@@ -1,0 +1,123 @@
+"""Gradients and weights that travel packed, with real processes and libtorch."""
+
+import json
+import signal
+import sys
+
+sys.dont_write_bytecode = True
+from jobs import ProgramTest, main, read_weights, wait_until  # noqa: E402
+
+WORKERS = 3
+
+
+class Trained(ProgramTest):
+    def train(self, *words):
+        process = self.start("train", "--json", "--out", self.folder / f"run-{next(self.names)}",
+                             "--workers", WORKERS, "--policy", "sync", "--updates", 120, "--seed", 3,
+                             *words)
+        self.assertEqual(process.wait(), 0, process.err)
+        return json.loads(process.out)
+
+    def test_a_quarter_of_the_bytes_trains_as_well(self):
+        plain = self.train()
+        packed = self.train("--compress", "int8", "--compress-weights", "int8")
+        for way in ("gradients", "weights"):
+            self.assertEqual(plain["traffic"][way]["ratio"], 1.0)
+        self.assertEqual(packed["traffic"]["gradients"]["payloads"], 120 * WORKERS)
+        self.assertGreater(packed["traffic"]["gradients"]["ratio"], 3.8)
+        self.assertGreater(packed["traffic"]["weights"]["ratio"], 3.5)  # The first ones are whole.
+        self.assertLess(abs(packed["final_loss"] - plain["final_loss"]), 0.01)
+        self.assertGreater(packed["final_accuracy"], 0.6)
+
+    def test_what_is_left_behind_counts(self):
+        words = ("--compress", "topk:share=0.01,bits=4")
+        kept = self.train(*words)
+        lost = self.train(words[0], words[1] + ",feedback=0")
+        self.assertGreater(kept["traffic"]["gradients"]["ratio"], 150)
+        self.assertLess(kept["final_loss"], lost["final_loss"] - 0.02)
+
+    def test_the_result_says_how_many_bytes(self):
+        process = self.start("train", "--out", self.folder / "run", "--workers", 2, "--policy", "async",
+                             "--updates", 60, "--compress", "int4")
+        self.assertEqual(process.wait(), 0, process.err)
+        self.assertRegex(process.out, r"gradients took [0-9.]+ MiB \(7\.5[0-9]* times fewer than as "
+                                      r"float32\), weights [0-9.]+ MiB\n")
+
+
+class Resumed(ProgramTest):
+    """A server that dies and goes on, while its workers live."""
+
+    def whole_run(self, name, *, dies):
+        run, address = self.folder / name, f"unix:{self.folder}/{name}.s"
+        token = self.folder / f"{name}.token"
+        delays = self.path("delays.csv", "0.01,0.012,0.008\n")
+        server = self.start("server", "--workers", WORKERS, "--batch", 16, "--policy", "sync", "--lr",
+                            0.05, "--updates", 160, "--seed", 5, "--checkpoint-every", 10, "--listen",
+                            address, "--token-file", token, "--out", run, "--compress",
+                            "topk:share=0.02,bits=4", "--compress-weights", "delta", "--evaluate-every",
+                            10**9)
+        server.until_said("listening on")
+        workers = [self.start("worker", "--worker", worker, "--workers", WORKERS, "--network", "mlp",
+                              "--seed", 5, "--delays", delays, "--server", address, "--token-file",
+                              token) for worker in range(WORKERS)]
+        if dies:
+            def there():
+                self.assertTrue(server.running(), "the run ended too early: " + server.err)
+                return [*(run / "checkpoints").glob("g0001-u*50")]
+            wait_until(there, "a checkpoint")
+            server.send(signal.SIGKILL)
+            server.wait()
+            server = self.start("server", "--resume", run)
+        self.assertEqual(server.wait(), 0, server.err)
+        for worker in workers:
+            self.assertEqual(worker.wait(), 0, worker.err)
+            self.assertNotIn("left behind", worker.err)
+        return read_weights(run / "weights.safetensors")[0]
+
+    def test_goes_on_to_the_bit(self):
+        whole = self.whole_run("whole", dies=False)
+        broken = self.whole_run("broken", dies=True)
+        different = sum(one != other for one, other in zip(whole, broken, strict=True))
+        self.assertEqual(different, 0, f"of {len(whole)} weights differ")
+
+
+class Refused(ProgramTest):
+    def test_a_wrong_word_is_named(self):
+        for words, why in (
+                (("--compress", "int3"), "unknown compression 'int3'; did you mean 'int8'?"),
+                (("--compress-weights", "int4"), "int4"),
+                (("--topology", "ring", "--compress", "int8"),
+                 "--compress conflicts with --topology ring"),
+                (("--keep-worker-state", "--compress", "int8:feedback=0"),
+                 "--keep-worker-state without --local-steps")):
+            process = self.start("train", *words)
+            self.assertEqual(process.wait(), 2, process.err)
+            self.assertEqual(process.err.count("\n"), 1, process.err)
+            self.assertIn(why, process.err)
+
+    def test_a_worker_that_comes_again_says_what_is_lost(self):
+        run, address, token = self.folder / "run", f"unix:{self.folder}/s", self.folder / "token"
+        server = self.start("server", "--workers", 1, "--updates", 10**6, "--policy", "async",
+                            "--listen", address, "--token-file", token, "--out", run, "--compress",
+                            "int4")
+        server.until_said("listening on")
+        words = ("worker", "--worker", 0, "--network", "mlp", "--server", address, "--token-file",
+                 token)
+        first = self.start(*words)
+        self.until_updates(run)
+        first.send(signal.SIGKILL)
+        first.wait()
+        second = self.start(*words)
+        second.until_said("what packing its earlier pushes left behind is lost")
+        server.send(signal.SIGINT)
+        self.assertEqual(server.wait(), 130, server.err)
+
+    def until_updates(self, run):
+        def some():
+            status = self.start("ctl", run, "status")
+            return status.wait() == 0 and " 0 updates" not in status.out and "update" in status.out
+        wait_until(some, "an update")
+
+
+if __name__ == "__main__":
+    main()
