@@ -98,8 +98,8 @@ struct Heard {
 Heard hear(std::string_view bytes, const Steps& steps, const Reception& reception) {
   Heard heard;
   std::string sent;
-  wire::RecordStream stream(
-      std::make_unique<FedStream>(bytes, steps, reception.sealed, sent), {.unread_max = kNoLimit});
+  wire::RecordStream stream(std::make_unique<FedStream>(bytes, steps, reception.sealed, sent),
+                            {.unread_max = kNoLimit});
   stream.authorise(reception.authorised);
   try {
     while (heard.end.empty()) {

@@ -99,24 +99,18 @@ class Refused(ProgramTest):
         run, address, token = self.folder / "run", f"unix:{self.folder}/s", self.folder / "token"
         server = self.start("server", "--workers", 1, "--updates", 10**6, "--policy", "async",
                             "--listen", address, "--token-file", token, "--out", run, "--compress",
-                            "int4")
+                            "int4", "--checkpoint-every", 5)
         server.until_said("listening on")
         words = ("worker", "--worker", 0, "--network", "mlp", "--server", address, "--token-file",
                  token)
         first = self.start(*words)
-        self.until_updates(run)
+        wait_until(lambda: [*(run / "checkpoints").glob("g0001-u*5")], "an update")
         first.send(signal.SIGKILL)
         first.wait()
         second = self.start(*words)
         second.until_said("what packing its earlier pushes left behind is lost")
         server.send(signal.SIGINT)
         self.assertEqual(server.wait(), 130, server.err)
-
-    def until_updates(self, run):
-        def some():
-            status = self.start("ctl", run, "status")
-            return status.wait() == 0 and " 0 updates" not in status.out and "update" in status.out
-        wait_until(some, "an update")
 
 
 if __name__ == "__main__":

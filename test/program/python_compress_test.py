@@ -98,8 +98,7 @@ class Trains(CompressJob):
         plain = self.loss()
         self.assertLess(plain, 0.2)
         for words, options, most in (((), ("--compress", "int4"), 0.02),
-                                     (("--compress", "int8"), (), 0.02),
-                                     (("--compress", "topk:share=0.1,bits=4"), (), 0.1)):
+                                     (("--compress", "int8"), (), 0.02)):
             with self.subTest((words, options)):
                 packed = self.loss(*words, options=options)
                 print(f"{words or options}: loss {plain:.4f}, packed {packed:.4f}", file=sys.stderr)
@@ -118,9 +117,6 @@ class Trains(CompressJob):
 
     def test_tensors_that_an_optimizer_leaves_out(self):
         self.compare("--way", "rare")
-
-    def test_local_steps(self):
-        self.compare(options=self.AVERAGING)
 
     def test_local_steps_with_running_statistics(self):
         self.compare("--way", "normalised", options=self.AVERAGING)
