@@ -229,11 +229,12 @@ class Worker {
  public:
   // Reads WorkerOptions from OUTPACE_SERVER, OUTPACE_TOKEN_FILE, OUTPACE_WORKER and, if set,
   // OUTPACE_REJOIN_FOR, OUTPACE_KEEP_ALIVE (such as 90s or 10m), OUTPACE_TLS_CERT, OUTPACE_TLS_KEY,
-  // OUTPACE_TLS_CA, OUTPACE_INSECURE_NO_TLS (true or false), OUTPACE_SLICE (bytes) and OUTPACE_COMPRESS. Without the
-  // three files for TLS, ca.pem, worker.pem and worker.key beside the token file count, if they are
-  // there. Under torchrun, srun, mpirun and other launchers OUTPACE_SERVER and OUTPACE_WORKER may
-  // be left out: the launcher's variables say both. `outpace run --slow` and `--delays` slow the
-  // worker down by variables of their own. Throws WorkerError, which names the variable.
+  // OUTPACE_TLS_CA, OUTPACE_INSECURE_NO_TLS (true or false), OUTPACE_SLICE (bytes) and
+  // OUTPACE_COMPRESS. Without the three files for TLS, ca.pem, worker.pem and worker.key beside the
+  // token file count, if they are there. Under torchrun, srun, mpirun and other launchers
+  // OUTPACE_SERVER and OUTPACE_WORKER may be left out: the launcher's variables say both. `outpace
+  // run --slow` and `--delays` slow the worker down by variables of their own. Throws WorkerError,
+  // which names the variable.
   [[nodiscard]] static Worker from_environment();
   // Does not connect yet.
   explicit Worker(WorkerOptions options);
