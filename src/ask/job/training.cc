@@ -256,11 +256,12 @@ void check_steps_ahead(bool steps_ahead, bool local_steps, std::uint32_t cores) 
 }
 
 void declare_keep_worker_state(OptionList& options, bool& kept) {
-  options.add("keep-worker-state",
-              kept,
-              "A worker that is started again goes on with what it had of its own, which the run's "
-              "directory keeps in workers/: its optimizer with --local-steps; under train also what "
-              "--compress left behind");
+  options.add(
+      "keep-worker-state",
+      kept,
+      "A worker that is started again goes on with what it had of its own, which the run's "
+      "directory keeps in workers/: its optimizer with --local-steps; under train also what "
+      "--compress left behind");
 }
 
 void check_keep_worker_state(bool kept, bool local_steps) {
