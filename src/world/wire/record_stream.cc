@@ -91,9 +91,8 @@ std::optional<LentMemory::Place> RecordStream::place_of(const protocol::Message&
                    std::holds_alternative<protocol::Abandoned>(message);
   const bool sliced = slice || (end && slicing_);
   slicing_ = slice || (slicing_ && !end);
-  return sliced || writer_.packs(message, payload)
-             ? std::nullopt
-             : sharing_.place(payload, writer_.unreturned());
+  return sliced || writer_.packs(message, payload) ? std::nullopt
+                                                   : sharing_.place(payload, writer_.unreturned());
 }
 
 void RecordStream::warn(const std::string& why) const {

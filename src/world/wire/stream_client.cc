@@ -329,12 +329,11 @@ class StreamClient final : public ClientTransport {
     if (is_unix() && options_.shares_memory) {
       sharing.lender = std::make_shared<Lender>(kClientPlaces, nullptr);  // The server warns.
     }
-    auto stream = std::make_unique<RecordStream>(
-        std::move(bytes),
-        StreamOptions{.unread_max = kUnlimited,
-                      .sharing = std::move(sharing),
-                      .progress = options_.progress,
-                      .kept = kept_});
+    auto stream = std::make_unique<RecordStream>(std::move(bytes),
+                                                 StreamOptions{.unread_max = kUnlimited,
+                                                               .sharing = std::move(sharing),
+                                                               .progress = options_.progress,
+                                                               .kept = kept_});
     const std::lock_guard lock(mutex_);
     stream_ = std::move(stream);
     stream_->authorise(authorised_);
