@@ -209,7 +209,7 @@ std::optional<protocol::Verdict> WorkerSession::finish_push() {
                  options_.server.c_str(),
                  static_cast<long long>(waited.count()));
   }
-  const std::optional<protocol::Verdict> verdict = inbox_.verdict();
+  std::optional<protocol::Verdict> verdict = inbox_.verdict();
   lock.unlock();
   if (verdict) {
     packer_->judged(verdict->outcome == protocol::Outcome::kAccepted);
