@@ -20,8 +20,8 @@ void declare_packing(OptionList& options, ModelledPacking& packing) {
               "topk:share=0.01,bits=8");
   options.add("compress-weights",
               packing.weights,
-              "How the server packs weights, as in train: none, bf16, int8 or delta, of which all "
-              "numbers are taken to change");
+              "How the server packs weights, as in train: none, bf16, int8 or delta; under delta "
+              "all numbers are taken to change");
   options
       .add("compress-rate",
            packing.rate,

@@ -92,6 +92,12 @@ void Feedback::given_up() {
   packed_.clear();
 }
 
+void Feedback::go_back(std::span<const float> left) {
+  CHECK(left.size() == size_);
+  left_.assign(left.begin(), left.end());
+  packed_.clear();
+}
+
 void Feedback::keep(Archive& archive) {
   archive("left", left_);
   if (left_.size() != size_) {

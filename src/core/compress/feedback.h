@@ -44,6 +44,8 @@ class Feedback {
   // It does not.
   void given_up();
 
+  // Goes back to what left() was. REQUIRES: it is of this one, or of one like it.
+  void go_back(std::span<const float> left);
   // What is left, without the push that has no verdict.
   [[nodiscard]] std::span<const float> left() const { return left_; }
 

@@ -51,6 +51,28 @@ TEST_F(WorkerStateTest, AnotherProcessGoesOnAsTheFirstWouldHave) {
   EXPECT_TRUE(said_.empty());
 }
 
+TEST_F(WorkerStateTest, WhatPackingLeftBehindIsKeptBesideIt) {
+  const protocol::Manifest network{.tensors = {{.name = "w", .shape = {8}}}};
+  const auto compression = compress::Compression::parse("topk:share=0.1");
+  const auto push = [](live::PushPacker& packer, const std::vector<float>& gradient) {
+    const auto parts = packer.pack(0, gradient, nullptr);
+    const std::span<const std::byte> bytes = parts.at(0).payload.bytes();
+    std::vector<std::byte> sent(bytes.begin(), bytes.end());
+    packer.judged(true);
+    return sent;
+  };
+  live::PushPacker first(compression, network, {});
+  (void)push(first, {8, 7, 6, 5, 4, 3, 2, 1});
+  state().keep(welcome_, Version{5}, {.packer = &first});
+  live::PushPacker second(compression, network, {});
+  EXPECT_EQ(state().take_up(welcome_, {.packer = &second}), Version{5});
+  const std::vector<float> nothing(8);
+  live::PushPacker anew(compression, network, {});
+  const std::vector<std::byte> left = push(first, nothing);
+  EXPECT_EQ(push(second, nothing), left);
+  EXPECT_NE(push(anew, nothing), left);
+}
+
 TEST_F(WorkerStateTest, TheNewestIsTakenUpAndNoOlderOneKept) {
   update::LocalPhase one = phase();
   (void)step(one);

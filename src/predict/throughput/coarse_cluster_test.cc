@@ -51,7 +51,7 @@ TEST(CoarseCluster, CostsComeFromTheProfileAndTheWires) {
   EXPECT_NEAR(backward_share(large), 0.2, 1e-12);  // 0.02 of 0.1.
 }
 
-// A megabyte, of which a quarter goes up and half comes down; 8 ms over the link, with its headers.
+// A quarter of a megabyte goes up and half comes down; 8 ms over the link, with its headers.
 TEST(CoarseCluster, PackingSavesBytesAndCostsTime) {
   const PackingCosts packing{.gradient_share = 0.25,
                              .weights_share = 0.5,

@@ -49,10 +49,8 @@ std::size_t PushPacker::begin_of(std::size_t tensor) const {
 }
 
 void PushPacker::welcomed(const protocol::Welcome& welcome) {
-  if (number(unanswered_) != 0) {
-    judged(welcome.counted);
-  }
-  went_back_ = generation_ != 0 && generation_ != welcome.generation;
+  judged(number(unanswered_) != 0 && welcome.counted);  // Slices without a push never count.
+  went_back_ = went_back_ || (generation_ != 0 && generation_ != welcome.generation);
   generation_ = welcome.generation;
   if (!own_) {
     settle(compress::Compression::parse(welcome.compress.empty() ? "none" : welcome.compress));
@@ -74,7 +72,7 @@ void PushPacker::say_lost(WorkerId worker, Version at) const {
   if (remembers() && count(at) > 0) {
     std::fprintf(stderr,
                  "outpace: %s joins at update %s: what packing its earlier pushes left behind is "
-                 "lost\n",
+                 "lost, if there was any\n",
                  name(worker).c_str(),
                  std::to_string(count(at)).c_str());
   }
@@ -87,12 +85,13 @@ void PushPacker::released(const protocol::Release& release) {
   if (std::exchange(went_back_, false)) {
     const auto then = std::ranges::find(kept_, release.version, &Kept::version);
     if (then != kept_.end()) {
-      feedback_ = then->feedback;
+      feedback_->go_back(then->left);
     }
     kept_.clear();
   }
   if (release.kept) {
-    kept_.push_back({.version = release.version, .feedback = *feedback_});
+    const std::span<const float> left = feedback_->left();
+    kept_.push_back({.version = release.version, .left = {left.begin(), left.end()}});
     if (kept_.size() > kKeptMost) {
       kept_.pop_front();
     }

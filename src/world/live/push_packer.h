@@ -75,7 +75,7 @@ class PushPacker {
   // What was left behind when the server kept this version.
   struct Kept {
     Version version;
-    compress::Feedback feedback;
+    std::vector<float> left;
   };
   static constexpr std::size_t kKeptMost = 2;  // The newest may not have reached the disk.
 

@@ -87,8 +87,7 @@ TEST(PushPacker, LeavesBuffersAsTheyAre) {
   EXPECT_NE(got, gradient);
 }
 
-// What is sent of a hundred pushes, some of which do not count, and what is left add up to the
-// gradients that count.
+// A hundred pushes: two in three count. What they sent and what is left add up to their gradients.
 TEST(PushPacker, WhatIsLeftBehindCountsLater) {
   PushPacker packer(asked("topk:share=0.01"), kThree, kBuffers);
   double arrived = 0.0;
@@ -129,6 +128,42 @@ TEST(PushPacker, AsksWhetherAPushCountedWhoseVerdictWasLost) {
       EXPECT_EQ(second, std::vector<float>(kAll));
     }
   }
+}
+
+TEST(PushPacker, SlicesOfALostConnectionDoNotCount) {
+  PushPacker packer(asked("topk:share=0.01"), kThree, {});
+  const std::vector<float> gradient = some_gradient(1.0F);
+  (void)packer.pack(100, std::span(gradient).subspan(100), std::make_shared<int>(0));
+  packer.welcomed(welcome("", /*counted=*/true));
+  const std::vector<float> nothing(kAll);
+  EXPECT_EQ(sent(packer, nothing), nothing);
+}
+
+TEST(PushPacker, GoesBackWithAServerThatWentBackToACheckpoint) {
+  PushPacker packer(asked("topk:share=0.01"), kThree, {});
+  packer.welcomed(welcome(""));
+  const auto push = [&](std::uint64_t version, bool kept) {
+    packer.released({.sequence = Sequence{version},
+                     .version = Version{version},
+                     .nominal = 1,
+                     .may_keep_part = false,
+                     .now = Time{},
+                     .ranges = {{.epoch = 0, .begin = 0, .end = 1}},
+                     .kept = kept});
+    const std::vector<float> arrived = sent(packer, some_gradient(static_cast<float>(version)));
+    packer.pushed(Sequence{version}, {});
+    packer.judged(true);
+    return arrived;
+  };
+  (void)push(1, false);
+  const std::vector<float> second = push(2, true);
+  const std::vector<float> third = push(3, false);
+  protocol::Welcome restarted = welcome("");
+  restarted.generation = 2;
+  packer.welcomed(restarted);
+  packer.welcomed(restarted);  // The connection was lost again, before a release came.
+  EXPECT_EQ(push(2, false), second);
+  EXPECT_EQ(push(3, false), third);
 }
 
 TEST(PushPacker, KeepsWhatIsLeftOfATensorThatDidNotCount) {

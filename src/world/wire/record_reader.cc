@@ -64,6 +64,9 @@ std::optional<Received> RecordReader::take(std::string_view frame, std::uint64_t
   pending_ = std::move(received);
   packing_ = begun.packing;
   packed_.clear();
+  if (packing_ && packed_.capacity() / 2 > packing_->bytes) {
+    packed_ = {};  // All weights of a newcomer come once.
+  }
   return std::nullopt;
 }
 
@@ -184,7 +187,9 @@ void RecordReader::unpack_weights() {
     throw misplaced(
         "weights were packed against others than came before: their checksum is another");
   }
-  has_ = numbers_;
+  if (packing_->weights != compress::WeightsKind::kBf16) {
+    has_ = numbers_;
+  }
   at_ = end_;
 }
 

@@ -39,7 +39,8 @@ WeightsPacker::Packed WeightsPacker::make(const Held& has, const Payload& weight
   const std::string_view held(reinterpret_cast<const char*>(now->data()),
                               now->size() * sizeof(float));
   const protocol::Packing packing{.weights = kind_, .bytes = bytes->size(), .check = crc32c(held)};
-  return {.payload = Payload(std::move(bytes), packing, next.size()), .now = std::move(now)};
+  return {.payload = Payload(std::move(bytes), packing, next.size()),
+          .now = kind_ == compress::WeightsKind::kBf16 ? nullptr : std::move(now)};
 }
 
 }  // namespace outpace::wire

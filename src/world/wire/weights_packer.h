@@ -1,4 +1,4 @@
-// Packs the weights of releases for connections, each of which knows what its peer has.
+// Packs the weights of releases. Each connection knows what its peer has.
 //
 // A release is packed when its turn to be sent comes, against the weights that the same connection
 // has sent before: messages of one connection arrive in order or not at all, so both ends have the
@@ -29,13 +29,13 @@ class WeightsPacker {
 
   struct Packed {
     Payload payload;
-    Held now;  // What the peer has then.
+    Held now;  // What the peer has then; null if the next weights do not depend on it.
   };
   // These weights for a peer that has `has`.
   [[nodiscard]] Packed pack(const Held& has, const Payload& weights);
 
  private:
-  // What was packed lately, of which weights, and for a peer that has these.
+  // What was packed lately: the weights `next`, for a peer that has `has`.
   struct Kept {
     std::weak_ptr<const std::vector<float>> has;
     bool newcomer = false;
