@@ -224,6 +224,8 @@ class WorkerJob(Job):
     def begin_unleased(self) -> bool:
         """Whether the script's loop is to run once without a mini-batch: it never had one."""
         self._unleased = not self._begun
+        if self._unleased:
+            self._let_go()  # A step that the script makes whatever backward() says does nothing.
         return self._unleased
 
     # ---- Between the two ----------------------------------------------------------------------
