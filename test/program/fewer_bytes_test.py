@@ -5,7 +5,7 @@ import signal
 import sys
 
 sys.dont_write_bytecode = True
-from jobs import ProgramTest, main, read_weights, wait_until  # noqa: E402
+from jobs import ProgramTest, main, read_weights, wait_until, whole_checkpoints  # noqa: E402
 
 WORKERS = 3
 
@@ -79,6 +79,42 @@ class Resumed(ProgramTest):
         broken = self.whole_run("broken", dies=True)
         different = sum(one != other for one, other in zip(whole, broken, strict=True))
         self.assertEqual(different, 0, f"of {len(whole)} weights differ")
+
+
+class Killed(ProgramTest):
+    """A job whose processes all die, and go on with what its workers kept."""
+
+    def whole_run(self, name, *words, dies):
+        run = self.folder / name
+        process = self.start("train", "--workers", WORKERS, "--batch", 16, "--policy", "sync",
+                             "--updates", 120, "--seed", 5, "--checkpoint-every", 10, "--out", run,
+                             "--delays", self.path("delays.csv", "0.01,0.012,0.008\n"),
+                             "--keep-worker-state", *words)
+        for update in (30, 60) if dies else ():
+            def there():
+                self.assertTrue(process.running(), "the run ended too early: " + process.err)
+                return [one for one in whole_checkpoints(run)
+                        if int(one.name.partition("-u")[2]) >= update]
+            wait_until(there, f"a checkpoint of update {update}")
+            process.send(signal.SIGKILL)
+            process.wait()
+            self.assert_nothing_left()
+            process = self.start("train", "--resume", run)
+        self.assertEqual(process.wait(), 0, process.err)
+        return read_weights(run / "weights.safetensors")[0]
+
+    def goes_on_to_the_bit(self, *words):
+        whole = self.whole_run("whole", *words, dies=False)
+        broken = self.whole_run("broken", *words, dies=True)
+        different = sum(one != other for one, other in zip(whole, broken, strict=True))
+        self.assertEqual(different, 0, f"of {len(whole)} weights differ")
+
+    def test_what_packing_left_behind_goes_on_to_the_bit(self):
+        self.goes_on_to_the_bit("--lr", 0.05, "--compress", "topk:share=0.02,bits=4")
+
+    def test_so_does_the_optimizer_of_local_steps(self):
+        self.goes_on_to_the_bit("--local-steps", 2, "--optimizer", "adamw", "--lr", 0.002,
+                                "--compress", "int4")
 
 
 class Refused(ProgramTest):

@@ -66,6 +66,12 @@ def children_of(parent):
     return found
 
 
+def whole_checkpoints(run):
+    """The folders of a run's checkpoints, oldest first, without one that is still written."""
+    return sorted(path for path in (run / "checkpoints").glob("g*-u*")
+                  if not path.name.endswith(".unfinished"))
+
+
 def read_weights(path):
     """All numbers of a safetensors file, in the file's order, and its header."""
     data = pathlib.Path(path).read_bytes()

@@ -13,18 +13,12 @@ import signal
 import sys
 
 sys.dont_write_bytecode = True
-from jobs import LedgerJob, ProgramTest, main, read_weights, wait_until  # noqa: E402
+from jobs import (LedgerJob, ProgramTest, main, read_weights, wait_until,  # noqa: E402
+                  whole_checkpoints)
 
 POLICIES = ("sync", "dynamic", "async", "softsync:n=2", "ssp:s=2", "saps:s=8,action=refresh")
 
-
 ENDLESS = 1000  # Epochs. However slow the disk is, the server is killed while the run goes on.
-
-
-def whole_checkpoints(run):
-    """The folders of a run's checkpoints, oldest first, without one that is still written."""
-    return sorted(path for path in (run / "checkpoints").glob("g*-u*")
-                  if not path.name.endswith(".unfinished"))
 
 
 class ResumableJob(LedgerJob):

@@ -29,17 +29,20 @@ bool is_of(const std::filesystem::path& folder, std::uint64_t job) {
 WorkerState::WorkerState(const std::filesystem::path& folder,
                          std::uint32_t worker,
                          std::function<void(const std::string&)> say)
-    : folder_(folder / ("worker-" + std::to_string(worker))), say_(std::move(say)) {}
+    : newest_(folder / ("worker-" + std::to_string(worker))),
+      at_checkpoints_(folder / "at-checkpoints" / newest_.filename()),
+      say_(std::move(say)) {}
 
 void WorkerState::keep(const protocol::Welcome& welcome,
                        Version version,
+                       When when,
                        const live::OwnState& state) {
   const Clock::time_point begun = Clock::now();
-  if (begun < due_) {
+  if (when == When::kAfterPush && begun < due_) {
     return;
   }
   try {
-    write(welcome, version, state);
+    write(welcome, version, when, state);
     failed_ = false;
   } catch (const Error& error) {
     if (!std::exchange(failed_, true)) {
@@ -52,34 +55,51 @@ void WorkerState::keep(const protocol::Welcome& welcome,
 
 void WorkerState::write(const protocol::Welcome& welcome,
                         Version version,
+                        When when,
                         const live::OwnState& state) {
+  const bool after_push = when == When::kAfterPush;
+  const std::filesystem::path& folder = after_push ? newest_ : at_checkpoints_;
   std::error_code ignored;  // What cannot be made cannot be written to.
-  std::filesystem::create_directories(folder_, ignored);
+  std::filesystem::create_directories(folder, ignored);
   if (job_ != welcome.job) {  // Another job's may be at a later version, and would count as newer.
-    if (!is_of(folder_, welcome.job)) {
-      checkpoint::remove_old(folder_, 0);
+    for (const std::filesystem::path& one : {newest_, at_checkpoints_}) {
+      if (!is_of(one, welcome.job)) {
+        checkpoint::remove_old(one, 0);
+      }
     }
     job_ = welcome.job;
   }
   checkpoint::StateWriter writer;
   state.keep(writer);
-  checkpoint::write(folder_,
+  checkpoint::write(folder,
                     {.head = {.job = welcome.job,
                               .generation = welcome.generation,
                               .version = version,
                               .policy = state.name(),
                               .program = "outpace " OUTPACE_VERSION},
                      .state = writer.take()});
-  checkpoint::remove_old(folder_, 1);
+  // The server's newest may not have reached the disk.
+  checkpoint::remove_old(folder, after_push ? 1 : 2);
 }
 
 std::optional<Version> WorkerState::take_up(const protocol::Welcome& welcome,
+                                            Version at,
                                             const live::OwnState& state) const {
-  if (checkpoint::list(folder_).empty()) {
-    return std::nullopt;
-  }
+  const std::filesystem::path* from = &at_checkpoints_;
   try {
-    checkpoint::Checkpoint found = checkpoint::read_newest(folder_, say_);
+    const auto of_then = checkpoint::list(at_checkpoints_);
+    const auto same = std::ranges::find_if(of_then, [&](const std::filesystem::path& one) {
+      const checkpoint::Head head = checkpoint::read_head(one);
+      return head.job == welcome.job && head.version == at;
+    });
+    if (same == of_then.end()) {
+      from = &newest_;
+      if (checkpoint::list(newest_).empty()) {
+        return std::nullopt;
+      }
+    }
+    checkpoint::Checkpoint found =
+        same != of_then.end() ? checkpoint::read(*same) : checkpoint::read_newest(newest_, say_);
     if (found.head.job != welcome.job) {
       return std::nullopt;
     }
@@ -87,9 +107,9 @@ std::optional<Version> WorkerState::take_up(const protocol::Welcome& welcome,
     state.keep(reader);
     return found.head.version;
   } catch (const Error& error) {
-    throw Error(ExitCode::kUnreadable,
-                folder_.string() + ": " + error.what() +
-                    "; remove that folder, and this worker begins anew");
+    throw Error(
+        ExitCode::kUnreadable,
+        from->string() + ": " + error.what() + "; remove that folder, and this worker begins anew");
   }
 }
 

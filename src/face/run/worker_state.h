@@ -2,7 +2,11 @@
 // packing its pushes left behind. A process that is started again goes on with it. Each is a
 // checkpoint (checkpoint/checkpoint.h):
 //
-//   FOLDER/worker-3/g0001-u000000001000/
+//   FOLDER/worker-3/g0001-u000000001000/                 the newest
+//   FOLDER/at-checkpoints/worker-3/g0001-u000000000960/  as it was at the server's last two
+//
+// If the whole job died, its server goes back to a checkpoint, and its workers to theirs of the
+// same version: the run goes on as it would have.
 
 #pragma once
 
@@ -26,22 +30,32 @@ class WorkerState {
               std::uint32_t worker,
               std::function<void(const std::string&)> say);
 
-  // After a push at this version, unless the last time was a short while ago. What the folder has
-  // of another job goes.
-  void keep(const protocol::Welcome& welcome, Version version, const live::OwnState& state);
-  // The version that the state was kept at; nothing if none of this job was. Throws
-  // Error(kUnreadable) if it is damaged, or of another optimizer or network.
+  using When = live::StateKeeper::When;
+
+  // After a push, unless the last time was a short while ago; at the server's checkpoints always.
+  // What the folder has of another job goes.
+  void keep(const protocol::Welcome& welcome,
+            Version version,
+            When when,
+            const live::OwnState& state);
+  // As live::StateKeeper has it. Throws Error(kUnreadable) if it is damaged, or of another
+  // optimizer or network.
   [[nodiscard]] std::optional<Version> take_up(const protocol::Welcome& welcome,
+                                               Version at,
                                                const live::OwnState& state) const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  void write(const protocol::Welcome& welcome, Version version, const live::OwnState& state);
+  void write(const protocol::Welcome& welcome,
+             Version version,
+             When when,
+             const live::OwnState& state);
 
-  std::filesystem::path folder_;
+  std::filesystem::path newest_;          // After a push.
+  std::filesystem::path at_checkpoints_;  // The server's.
   std::function<void(const std::string&)> say_;
-  std::optional<std::uint64_t> job_;  // Whose the folder is, once that was looked at.
+  std::optional<std::uint64_t> job_;  // Whose the folders are, once that was looked at.
   Clock::time_point due_{};
   bool failed_ = false;
 };

@@ -55,10 +55,10 @@ void Computing::take_up(Version at, update::LocalPhase* phase) {
   live::take_up(lasting_.keeper(), session().welcome(), worker(), at, own(phase));
 }
 
-void Computing::keep(Version at, update::LocalPhase* phase) {
+void Computing::keep(Version at, StateKeeper::When when, update::LocalPhase* phase) {
   const OwnState state = own(phase);
   if (lasting_.keeper().keep && state.remembers()) {
-    lasting_.keeper().keep(session().welcome(), at, state);
+    lasting_.keeper().keep(session().welcome(), at, when, state);
   }
 }
 

@@ -28,7 +28,7 @@ void take_up(const StateKeeper& keeper,
     return;
   }
   const std::optional<Version> kept =
-      keeper.take_up ? keeper.take_up(welcome, state) : std::nullopt;
+      keeper.take_up ? keeper.take_up(welcome, at, state) : std::nullopt;
   const std::string since = kept ? " that it had at update " + std::to_string(count(*kept)) : "";
   const auto say = [&](const std::string& what) {
     std::fprintf(stderr,

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,12 +30,16 @@ struct OwnState {
 
 // Where it is kept.
 struct StateKeeper {
-  // Keeps it after a push at this version, or may. Null: it is lost when the process ends.
-  std::function<void(const protocol::Welcome&, Version, const OwnState&)> keep = nullptr;
-  // Takes up what was kept, and returns the version; nothing if nothing of this job was. Null as
-  // the other is.
-  std::function<std::optional<Version>(const protocol::Welcome&, const OwnState&)> take_up =
-      nullptr;
+  enum class When : std::uint8_t {
+    kAfterPush,    // A gradient of this version was pushed: the state may be kept.
+    kAtCheckpoint  // The server keeps this version, before the gradient: the state is kept.
+  };
+  // Null: it is lost when the process ends.
+  std::function<void(const protocol::Welcome&, Version, When, const OwnState&)> keep = nullptr;
+  // Takes up what was kept, and returns the version: the one at which the job has come back, if the
+  // server kept that; else the newest; nothing if nothing of this job was. Null as the other is.
+  std::function<std::optional<Version>(const protocol::Welcome&, Version, const OwnState&)>
+      take_up = nullptr;
 };
 
 // The run has gone on before this process came, to update `at`: takes up what was kept, and says on

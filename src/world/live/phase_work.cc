@@ -47,6 +47,9 @@ bool PhaseWork::answer(LastingSession::Task& task) {
 WorkerSession::Result PhaseWork::begin(const LastingSession::Task& task) {
   update::LocalPhase& phase = this->phase(task.work.release.version);
   const std::optional<Ahead> ahead = std::exchange(ahead_, std::nullopt);
+  if (task.work.release.kept && !ahead) {  // A phase that went ahead is of no version.
+    computing_.keep(task.work.release.version, StateKeeper::When::kAtCheckpoint, &phase);
+  }
   const bool fits =
       ahead && ahead->nominal == task.work.release.nominal &&
       ahead->examples.size() <= task.examples.size() &&
@@ -134,7 +137,7 @@ void PhaseWork::judged(const std::optional<protocol::Verdict>& verdict, Version 
     ahead_.reset();
     return;
   }
-  computing_.keep(at, &*phase_);
+  computing_.keep(at, StateKeeper::When::kAfterPush, &*phase_);
 }
 
 }  // namespace outpace::live

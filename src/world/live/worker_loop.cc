@@ -38,6 +38,9 @@ class Work {
     if (!std::exchange(begun_, true)) {
       computing_.take_up(at, nullptr);
     }
+    if (task.work.release.kept) {
+      computing_.keep(at, StateKeeper::When::kAtCheckpoint, nullptr);
+    }
     const std::size_t whole = task.examples.size();
     const std::span examples =
         std::span(task.examples).first(computing_.wait_for_pace(task.work.release.nominal, whole));
@@ -56,7 +59,7 @@ class Work {
     }
     task.work.weights = {};  // The server may use their memory again.
     if (computing_.push(result)) {
-      computing_.keep(at, nullptr);
+      computing_.keep(at, StateKeeper::When::kAfterPush, nullptr);
     }
     return true;
   }
