@@ -142,7 +142,7 @@ fuzz:    ## any bytes against the wire, by clang's libFuzzer: make fuzz SECONDS=
 	@tools/install-packages.sh build fuzz
 	cmake --preset fuzz
 	$(BUILD) fuzz
-	@for target in handshake record message packed; do \
+	@for target in handshake record message packed bundle; do \
 	  mkdir -p build/fuzz/corpus/$$target; \
 	  build/fuzz/fuzz/$${target}_fuzz -max_total_time=$(SECONDS) -timeout=60 -max_len=65536 \
 	    -print_final_stats=1 -artifact_prefix=build/fuzz/$$target- \

@@ -87,7 +87,8 @@ class House {
     return wire::listen_on("unix:" + (folder_ / name).string());
   }
   [[nodiscard]] wire::Lobby::Callbacks callbacks() {
-    return {.admitted = [this](std::unique_ptr<wire::ByteStream>) { ++admitted_; },
+    return {.admitted = [this](std::unique_ptr<wire::ByteStream>,
+                               const wire::LaneName&) { ++admitted_; },
             .refused = [](const std::string&) {}};
   }
 

@@ -56,6 +56,10 @@ TEST(Replay, EveryKeptPackedPayloadIsReadOrRefused) {
   replay("packed", packed);
 }
 
+TEST(Replay, EveryKeptBundleIsTheStreamInOrder) {
+  replay("bundle", bundle);
+}
+
 TEST(Replay, AFindingIsThrown) {
   EXPECT_NO_THROW(hold(true, "held"));
   EXPECT_THROW(hold(false, "did not hold"), Finding);

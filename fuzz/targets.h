@@ -27,6 +27,9 @@ void record(Bytes bytes);
 void message(Bytes bytes);
 // Packed numbers or weights. The first six bytes say which, and how many numbers (packed_fuzz.cc).
 void packed(Bytes bytes);
+// The frames of a bundle of connections: a head, and as others of the bytes say (bundle_fuzz.cc),
+// chunks that come and chunks that go.
+void bundle(Bytes bytes);
 
 class Finding : public std::logic_error {
  public:

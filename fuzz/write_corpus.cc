@@ -19,6 +19,7 @@
 #include "compress/reference.h"
 #include "protocol/codec.h"
 #include "wire/address.h"
+#include "wire/bundle_chunks.h"
 #include "wire/certificates.h"
 #include "wire/handshake.h"
 #include "wire/records.h"
@@ -343,6 +344,25 @@ std::vector<Named> payloads() {
   return made;
 }
 
+// A head, and bytes that are chunks in order, in disorder and lost.
+std::vector<Named> frames() {
+  std::vector<Named> made;
+  for (const auto kind :
+       {wire::FrameKind::kChunk, wire::FrameKind::kTaken, wire::FrameKind::kEnd}) {
+    const auto head = wire::encode_frame(
+        {.kind = kind, .bytes = kind == wire::FrameKind::kChunk ? 64U : 0U, .place = 64});
+    made.emplace_back("head-" + std::to_string(static_cast<int>(kind)),
+                      std::string(head.data(), head.size()));
+  }
+  std::string chunks(3, '\0');
+  for (const int place : {2, 1, 3, 1, 0}) {  // Each is a byte.
+    chunks += std::string{static_cast<char>(place), '\0', '\0'};
+  }
+  made.emplace_back("disorder", chunks + std::string(20, '\0'));
+  made.emplace_back("sent-lost-again", std::string("\0\7\0\6\2\2\3\1\1\5\3\0\2\3\1\7\2\1\3\3", 20));
+  return made;
+}
+
 void write(const std::filesystem::path& folder, const std::vector<Named>& inputs) {
   std::filesystem::create_directories(folder);
   for (const auto& [name, bytes] : inputs) {
@@ -358,6 +378,7 @@ void write_all(const std::filesystem::path& corpus) {
   write(corpus / "message", messages());
   write(corpus / "record", records());
   write(corpus / "packed", payloads());
+  write(corpus / "bundle", frames());
   write(corpus / "handshake", handshakes(hello));
 }
 

@@ -63,6 +63,9 @@ struct WorkerOptions {
   std::chrono::nanoseconds rejoin_for = std::chrono::minutes(10);
   // Over TCP: the connection is lost when the server's machine has not answered for this long.
   std::chrono::nanoseconds keep_alive = std::chrono::seconds(20);
+  // TCP connections that carry gradients and weights together, at most 16; 0: as many as the round
+  // trip to the server asks for.
+  std::uint32_t connections = 0;
   // PEM files for TLS: the worker's certificate, its key, and the authority of the job. All empty:
   // no TLS, unless from_environment() finds them beside the token file.
   std::string tls_certificate;
@@ -229,12 +232,12 @@ class Worker {
  public:
   // Reads WorkerOptions from OUTPACE_SERVER, OUTPACE_TOKEN_FILE, OUTPACE_WORKER and, if set,
   // OUTPACE_REJOIN_FOR, OUTPACE_KEEP_ALIVE (such as 90s or 10m), OUTPACE_TLS_CERT, OUTPACE_TLS_KEY,
-  // OUTPACE_TLS_CA, OUTPACE_INSECURE_NO_TLS (true or false), OUTPACE_SLICE (bytes) and
-  // OUTPACE_COMPRESS. Without the three files for TLS, ca.pem, worker.pem and worker.key beside the
-  // token file count, if they are there. Under torchrun, srun, mpirun and other launchers
-  // OUTPACE_SERVER and OUTPACE_WORKER may be left out: the launcher's variables say both. `outpace
-  // run --slow` and `--delays` slow the worker down by variables of their own. Throws WorkerError,
-  // which names the variable.
+  // OUTPACE_TLS_CA, OUTPACE_INSECURE_NO_TLS (true or false), OUTPACE_SLICE (bytes),
+  // OUTPACE_CONNECTIONS and OUTPACE_COMPRESS. Without the three files for TLS, ca.pem, worker.pem
+  // and worker.key beside the token file count, if they are there. Under torchrun, srun, mpirun and
+  // other launchers OUTPACE_SERVER and OUTPACE_WORKER may be left out: the launcher's variables say
+  // both. `outpace run --slow` and `--delays` slow the worker down by variables of their own.
+  // Throws WorkerError, which names the variable.
   [[nodiscard]] static Worker from_environment();
   // Does not connect yet.
   explicit Worker(WorkerOptions options);

@@ -103,6 +103,13 @@ void declare(OptionList& options, Reaching& reaching) {
   options.add("keep-alive",
               reaching.keep_alive,
               "Give up a TCP connection when the server's machine has not answered for this time");
+  options
+      .add("connections",
+           reaching.connections,
+           "TCP connections to the server that carry gradients and weights together: several send "
+           "more over a long link, and the rest goes on when one is lost")
+      .between(1, kConnectionsMost)
+      .default_words("by the round trip: 1 below 5 ms, 4 below 25 ms, else 8");
 }
 
 void declare_decisions(OptionList& options, DecisionsKept& decisions) {

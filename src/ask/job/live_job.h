@@ -111,11 +111,15 @@ struct ServerJob {
 };
 void declare(OptionList& options, ServerJob& job);
 
+// Connections to the server that one process may have (wire::kLanesMax).
+inline constexpr std::uint32_t kConnectionsMost = 16;
+
 // How a worker or an evaluator reaches its server, and how it finds a lost one again.
 struct Reaching {
   Duration deadline = std::chrono::seconds(60);  // To connect.
   Duration rejoin_for = std::chrono::minutes(10);
   Duration keep_alive = std::chrono::seconds(20);
+  std::optional<std::uint32_t> connections;  // Nothing: by the link's round trip.
 };
 
 struct TrainJob {

@@ -29,6 +29,8 @@
 #include "worker/attack.h"
 
 namespace outpace::run {
+
+static_assert(job::kConnectionsMost == wire::kLanesMax);
 namespace {
 
 // With what was not said as the launcher says it. Sets token_may_come if the launcher was asked.
@@ -139,6 +141,7 @@ void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& le
       .deadline = job.reaching.deadline,
       .leaving = &leaving,
       .keep_alive = job.reaching.keep_alive,
+      .connections = job.reaching.connections,
       .slice_bytes = job.work.slice.bytes,
       .compress = job.compress ? std::optional(compress::Compression::parse(job.compress->text))
                                : std::nullopt};
@@ -178,7 +181,8 @@ void be_evaluator(const job::EvaluatorJob& job, const Learner& learner) {
       .tls = tls_to(job.server, job.tls, job.token_file, job.insecure_no_tls),
       .worker = WorkerId{0},
       .deadline = job.reaching.deadline,
-      .keep_alive = job.reaching.keep_alive};
+      .keep_alive = job.reaching.keep_alive,
+      .connections = job.reaching.connections};
   const auto evaluator = learner.evaluator(
       {.network = job.network, .data = job.data, .seed = job.seed, .threads = job.threads});
   live::run_evaluator(session, *evaluator, job.reaching.rejoin_for);

@@ -21,6 +21,7 @@
 #include "live/token_file.h"
 #include "protocol/messages.h"
 #include "wire/environment.h"
+#include "wire/options.h"
 #include "wire/tls_files.h"
 
 namespace outpace::live {
@@ -161,6 +162,17 @@ std::uint64_t slice_bytes_or(std::uint64_t by_default) {
   return *bytes;
 }
 
+// 0: as the link asks for.
+std::uint32_t connections() {
+  const std::string value = variable("OUTPACE_CONNECTIONS");
+  const std::optional<std::uint64_t> number = parse_count(value);
+  if (!value.empty() && (!number || *number < 1 || *number > wire::kLanesMax)) {
+    throw usage_error("OUTPACE_CONNECTIONS is '" + value + "'; it takes 1 to " +
+                      std::to_string(wire::kLanesMax));
+  }
+  return static_cast<std::uint32_t>(number.value_or(0));
+}
+
 // Empty: as the script says, or else the server.
 std::string compression() {
   std::string spec = variable("OUTPACE_COMPRESS");
@@ -205,6 +217,7 @@ outpace::WorkerOptions options_from_environment(bool ranked) {
   }
   options.rejoin_for = duration_from("OUTPACE_REJOIN_FOR", options.rejoin_for);
   options.keep_alive = duration_from("OUTPACE_KEEP_ALIVE", options.keep_alive);
+  options.connections = connections();
   options.slice_bytes = slice_bytes_or(options.slice_bytes);
   options.compress = compression();
   return options;

@@ -98,7 +98,9 @@ void LastingEvaluator::connect() {
        .deadline = options_.deadline,
        .tls = options_.tls,
        .keep_alive = options_.keep_alive,
-       .tried = [reaching](const std::string& why) { reaching->tried(why); }},
+       .tried = [reaching](const std::string& why) { reaching->tried(why); },
+       .connections = options_.connections,
+       .several = say_several("the evaluator")},
       [mailbox = mailbox_.get()](wire::ConnectionEvent event) { mailbox->post(std::move(event)); });
   transport_->authorise(manifest_.numbers());
   transport_->send(protocol::Observe{.manifest = manifest_}, nullptr);

@@ -29,4 +29,17 @@ void Reaching::tried(const std::string& why) {
   }
 }
 
+std::function<void(std::size_t, Duration)> say_several(const std::string& who) {
+  return [who](std::size_t connections, Duration round_trip) {
+    std::fprintf(stderr,
+                 "%s\n",
+                 fmt::format("outpace: {} has {} connections to the server; the round trip takes "
+                             "{:.0f} ms",
+                             who,
+                             connections,
+                             1e3 * to_seconds(round_trip))
+                     .c_str());
+  };
+}
+
 }  // namespace outpace::live

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -29,5 +31,8 @@ class Reaching {
   const Clock::time_point begun_ = Clock::now();
   Clock::time_point next_ = begun_ + std::chrono::seconds(1);
 };
+
+// For wire::ConnectOptions: prints that `who` has several connections, and why.
+[[nodiscard]] std::function<void(std::size_t, Duration)> say_several(const std::string& who);
 
 }  // namespace outpace::live

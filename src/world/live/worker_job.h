@@ -59,6 +59,7 @@ class Worker::Job {
                                         .worker = WorkerId{options_.worker},
                                         .deadline = options_.deadline,
                                         .keep_alive = options_.keep_alive,
+                                        .connections = connections(),
                                         .slice_bytes = options_.slice_bytes,
                                         .compress = compression(settings)},
                             .rejoin_for = options_.rejoin_for},
@@ -245,6 +246,10 @@ class Worker::Job {
 
  private:
   // Nothing: as the server says.
+  [[nodiscard]] std::optional<std::size_t> connections() const {
+    return options_.connections == 0 ? std::nullopt
+                                     : std::optional<std::size_t>(options_.connections);
+  }
   [[nodiscard]] std::optional<compress::Compression> compression(
       const ScriptSettings& settings) const {
     const std::string& said = options_.compress.empty() ? settings.compress : options_.compress;

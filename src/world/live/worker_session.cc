@@ -42,13 +42,16 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
                   : std::make_shared<PushPacker>(options.compress, offer.manifest, offer.script)),
       reaching_("worker " + std::to_string(index(options.worker)), options.deadline),
       slices_(numbers_, (options.slice_bytes + sizeof(float) - 1) / sizeof(float)) {
-  wire::ConnectOptions connecting{.address = options.server,
-                                  .token = options.token,
-                                  .deadline = options.deadline,
-                                  .tls = options.tls,
-                                  .keep_alive = options.keep_alive,
-                                  .tried = [this](const std::string& why) { tried(why); },
-                                  .kept = kept_};
+  wire::ConnectOptions connecting{
+      .address = options.server,
+      .token = options.token,
+      .deadline = options.deadline,
+      .tls = options.tls,
+      .keep_alive = options.keep_alive,
+      .tried = [this](const std::string& why) { tried(why); },
+      .connections = options.connections,
+      .several = say_several("worker " + std::to_string(index(options.worker))),
+      .kept = kept_};
   if (options.slice_bytes > 0) {
     connecting.progress = [this](std::uint64_t arrived) { weights_came(arrived); };
   }

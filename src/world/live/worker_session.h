@@ -47,7 +47,8 @@ struct SessionOptions {
   std::uint64_t seen_job = 0;
   Version seen_version{};
   Leaving* leaving = nullptr;  // The process's, which may be told to end; outlives the session.
-  Duration keep_alive = wire::kKeepAlive;  // As in wire::ConnectOptions.
+  Duration keep_alive = wire::kKeepAlive;                 // As in wire::ConnectOptions.
+  std::optional<std::size_t> connections = std::nullopt;  // As in wire::ConnectOptions.
   // At least this much of a gradient is sent at a time, while the rest is computed; a task comes
   // before all of its weights are there. 0: both travel whole.
   std::uint64_t slice_bytes = 0;

@@ -381,6 +381,15 @@ Descriptor connect_to(const Endpoint& endpoint,
   return socket;
 }
 
+std::optional<Duration> round_trip(const Descriptor& socket) {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  if (::getsockopt(socket.number(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
+    return std::nullopt;
+  }
+  return std::chrono::microseconds(info.tcpi_rtt);
+}
+
 int milliseconds_until(steady_clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
   constexpr std::int64_t kLongest = 1'000'000;

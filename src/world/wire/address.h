@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,9 @@ enum class Reach : std::uint8_t {
                                     std::chrono::steady_clock::time_point deadline,
                                     const Descriptor& waker,
                                     Duration keep_alive = kKeepAlive);
+
+// How long the system's first packet took to the other side and back; nothing on a Unix socket.
+[[nodiscard]] std::optional<Duration> round_trip(const Descriptor& socket);
 
 // Milliseconds until then, rounded up, for poll(); 0 if it has passed.
 [[nodiscard]] int milliseconds_until(std::chrono::steady_clock::time_point deadline);

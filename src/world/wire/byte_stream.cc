@@ -24,11 +24,15 @@ msghdr ByteStream::message_of(std::span<const iovec> parts) {
   return message;
 }
 
-void ByteStream::end_sending() const {
+short ByteStream::awaited(bool sends) const {
+  return static_cast<short>(POLLIN | (sends ? POLLOUT : 0));
+}
+
+void ByteStream::end_sending() {
   ::shutdown(number(), SHUT_WR);
 }
 
-void ByteStream::shut() const {
+void ByteStream::shut() {
   ::shutdown(number(), SHUT_RDWR);
 }
 

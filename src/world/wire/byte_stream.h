@@ -65,12 +65,18 @@ class ByteStream {
   // The last one that came; none (negative) if it was taken.
   [[nodiscard]] virtual Descriptor take_descriptor() { return Descriptor(); }
 
+  // What to wait for at number(), with poll(); `sends`: send() was blocked.
+  [[nodiscard]] virtual short awaited(bool sends) const;
+  // What can be done now, as poll() says it, after it has found `events` there. Throws an Error if
+  // the peer breaks the rules.
+  [[nodiscard]] virtual short found(short events) { return events; }
+
   // The peer sees the end of what was sent; what it sends still arrives.
-  void end_sending() const;
+  virtual void end_sending();
   // From any thread: nothing comes or goes any more.
-  void shut() const;
+  virtual void shut();
   // From any thread: whether the peer has ended; what it sent before may not have been received.
-  [[nodiscard]] bool hung_up() const;
+  [[nodiscard]] virtual bool hung_up() const;
 
  protected:
   // What a call of the system has moved; its answer and errno say so.

@@ -23,16 +23,23 @@ Nonce make_nonce() {
   return nonce;
 }
 
-OpeningBytes encode_opening(const Nonce& nonce) {
+OpeningBytes encode_opening(const Nonce& nonce, const LaneName& lane) {
   OpeningBytes bytes{};
-  std::copy(kMagic.begin(), kMagic.end(), bytes.begin());
-  std::copy(nonce.begin(), nonce.end(), bytes.begin() + kMagic.size());
+  auto* place = std::copy(kMagic.begin(), kMagic.end(), bytes.begin());
+  place = std::copy(nonce.begin(), nonce.end(), place);
+  place = std::copy(lane.bundle.begin(), lane.bundle.end(), place);
+  *place = lane.first ? '\1' : '\0';
   return bytes;
 }
 
-bool decode_opening(const OpeningBytes& bytes, Nonce& nonce) {
-  std::copy(bytes.begin() + kMagic.size(), bytes.end(), nonce.begin());
-  return std::equal(kMagic.begin(), kMagic.end(), bytes.begin());
+bool decode_opening(const OpeningBytes& bytes, Nonce& nonce, LaneName& lane) {
+  const auto* place = bytes.begin() + kMagic.size();
+  std::copy_n(place, nonce.size(), nonce.begin());
+  place += nonce.size();
+  std::copy_n(place, lane.bundle.size(), lane.bundle.begin());
+  lane.first = bytes.back() == '\1';
+  return std::equal(kMagic.begin(), kMagic.end(), bytes.begin()) &&
+         (bytes.back() == '\0' || bytes.back() == '\1');
 }
 
 AnswerBytes encode_answer(const Answer& answer) {
@@ -57,6 +64,8 @@ Proof prove(const std::string& token, std::string_view who, const Proven& proven
   text.append(proven.client.begin(), proven.client.end());
   text.append(proven.server.begin(), proven.server.end());
   text.append(proven.binding.begin(), proven.binding.end());
+  text.append(proven.lane.bundle.begin(), proven.lane.bundle.end());
+  text += proven.lane.first ? '\1' : '\0';
   Proof proof{};
   unsigned int size = 0;
   CHECK(::HMAC(::EVP_sha256(),

@@ -1,8 +1,8 @@
 // How both sides prove that they know the job's token, before any other byte counts.
 //
-//   client: an opening of 40 bytes: "OUTPACE2", a nonce of 32 random bytes
-//   server: an answer of 44 bytes: "OUTPACE2", a code, its nonce
-//   client: a proof of 32 bytes: HMAC-SHA256(token, "client", both nonces, binding)
+//   client: an opening of 57 bytes: "OUTPACE3", a nonce of 32 random bytes, the connection's lane
+//   server: an answer of 44 bytes: "OUTPACE3", a code, its nonce
+//   client: a proof of 32 bytes: HMAC-SHA256(token, "client", both nonces, binding, lane)
 //   server: an answer of 44 bytes: its code says accepted, or why not; and a proof, with "server"
 //           in place of "client"
 //
@@ -21,11 +21,11 @@
 
 namespace outpace::wire {
 
-inline constexpr std::string_view kMagic = "OUTPACE2";
+inline constexpr std::string_view kMagic = "OUTPACE3";
 
 using Nonce = std::array<char, 32>;
 using Proof = std::array<char, 32>;
-using OpeningBytes = std::array<char, 40>;
+using OpeningBytes = std::array<char, 57>;
 using AnswerBytes = std::array<char, 44>;
 
 enum class AnswerCode : std::uint32_t {
@@ -40,18 +40,27 @@ struct Answer {
   std::array<char, 32> bytes{};  // A nonce or a proof.
 };
 
+// Where a connection belongs that is one of several (bundle.h).
+struct LaneName {
+  std::array<char, 16> bundle{};  // Random; zeros: the connection is alone.
+  bool first = true;              // The bundle's others join this one.
+
+  [[nodiscard]] bool alone() const { return bundle == std::array<char, 16>{}; }
+};
+
 // The parties of one handshake, as they are proved.
 struct Proven {
   Nonce client;
   Nonce server;
   Binding binding;
+  LaneName lane = {};
 };
 
 // From the system's source of randomness. Throws an Error if there is none.
 [[nodiscard]] Nonce make_nonce();
-[[nodiscard]] OpeningBytes encode_opening(const Nonce& nonce);
+[[nodiscard]] OpeningBytes encode_opening(const Nonce& nonce, const LaneName& lane = {});
 // False if these are not the first bytes of a client of ours.
-[[nodiscard]] bool decode_opening(const OpeningBytes& bytes, Nonce& nonce);
+[[nodiscard]] bool decode_opening(const OpeningBytes& bytes, Nonce& nonce, LaneName& lane);
 [[nodiscard]] AnswerBytes encode_answer(const Answer& answer);
 // False if no server of ours says this.
 [[nodiscard]] bool decode_answer(const AnswerBytes& bytes, Answer& answer);

@@ -228,7 +228,7 @@ Lobby::Outcome Lobby::take_opening(Stranger& stranger) {
                ? outcome
                : refuse(stranger, "it is none of ours");
   }
-  if (!decode_opening(stranger.bytes, stranger.proven.client)) {
+  if (!decode_opening(stranger.bytes, stranger.proven.client, stranger.proven.lane)) {
     return refuse(stranger, "it is none of ours");
   }
   stranger.proven.server = make_nonce();
@@ -291,7 +291,7 @@ void Lobby::settle(std::list<Stranger>::iterator stranger, Outcome outcome) {
   }
   if (outcome == Outcome::kAdmitted) {
     try {
-      callbacks_.admitted(std::move(stranger->stream));
+      callbacks_.admitted(std::move(stranger->stream), stranger->proven.lane);
     } catch (const std::exception& error) {  // No memory, thread or descriptor for one more.
       stranger->why = error.what();
       tell_refused(*stranger);

@@ -29,7 +29,7 @@ class Lobby {
  public:
   struct Callbacks {
     // On the lobby's thread: this connection's handshake is over.
-    std::function<void(std::unique_ptr<ByteStream>)> admitted;
+    std::function<void(std::unique_ptr<ByteStream>, const LaneName&)> admitted;
     // At most once a second, and every ten seconds that nobody can come; may be null.
     std::function<void(const std::string&)> refused;
   };

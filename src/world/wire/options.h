@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/time.h"
@@ -16,6 +17,9 @@
 #include "wire/transport.h"
 
 namespace outpace::wire {
+
+// Connections of one client that carry one stream: more belong to no bundle (bundle.h) of ours.
+inline constexpr std::size_t kLanesMax = 16;
 
 struct ServeOptions {
   std::string address;  // "127.0.0.1:4000", "[::1]:0" (port 0: any free one) or "unix:/path".
@@ -44,6 +48,12 @@ struct ConnectOptions {
   // Is told after each try to connect why it failed, or with an empty text that one did not. On
   // the sink's thread. May be null.
   std::function<void(const std::string& why)> tried;
+  // Over TCP and TLS: connections that carry what one could (bundle.h); nothing: as many as
+  // lanes_for() says of the round trip that is measured when the client connects.
+  std::optional<std::size_t> connections = std::nullopt;
+  // Is told, once both sides know each other, if there are to be several. On the sink's thread. May
+  // be null.
+  std::function<void(std::size_t connections, Duration round_trip)> several = nullptr;
   // Memory for payloads, which outlasts the connection; null: the connection has its own.
   std::shared_ptr<KeptNumbers> kept = nullptr;
 };

@@ -98,7 +98,7 @@ class PackedTest : public TransportTest {
 
 INSTANTIATE_TEST_SUITE_P(All,
                          PackedTest,
-                         testing::Values("unix", "memory", "tcp", "tls"),
+                         testing::Values("unix", "memory", "tcp", "tls", "bundle", "bundle_tls"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 TEST_P(PackedTest, APushArrivesAsNumbersWithItsSquares) {

@@ -111,7 +111,8 @@ PeerListener::PeerListener(const Options& options)
     : lobby_(listen_for_peers(options),
              options.token,
              nullptr,
-             {.admitted = [this](const std::unique_ptr<ByteStream>& stream) { admit(*stream); },
+             {.admitted = [this](const std::unique_ptr<ByteStream>& stream,
+                                 const LaneName& /*lane*/) { admit(*stream); },
               .refused = options.refused}) {}
 
 void PeerListener::admit(const ByteStream& stream) {

@@ -289,9 +289,9 @@ void RecordStream::linger(std::chrono::milliseconds patience) {
 }
 
 bool RecordStream::wait(bool writes, int timeout_ms) {
-  const auto events = static_cast<short>(POLLIN | (writes ? POLLOUT : 0));
-  std::array<pollfd, 2> wait = {pollfd{.fd = bytes_->number(), .events = events, .revents = 0},
-                                pollfd{.fd = waker_.number(), .events = POLLIN, .revents = 0}};
+  std::array<pollfd, 2> wait = {
+      pollfd{.fd = bytes_->number(), .events = bytes_->awaited(writes), .revents = 0},
+      pollfd{.fd = waker_.number(), .events = POLLIN, .revents = 0}};
   if (::poll(wait.data(), wait.size(), timeout_ms) == 0) {
     return false;
   }
@@ -299,11 +299,12 @@ bool RecordStream::wait(bool writes, int timeout_ms) {
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t taken = ::read(waker_.number(), &count, sizeof(count));
   }
-  if ((wait[0].revents & POLLOUT) != 0) {
+  const short found = bytes_->found(wait[0].revents);
+  if ((found & POLLOUT) != 0) {
     const std::lock_guard lock(mutex_);
     flush();
   }
-  return (wait[0].revents & (POLLIN | POLLERR | POLLHUP)) != 0;
+  return (found & (POLLIN | POLLERR | POLLHUP)) != 0;
 }
 
 std::optional<RecordStream::Next> RecordStream::parse() {

@@ -63,7 +63,7 @@ class SlicesTest : public TransportTest {};
 
 INSTANTIATE_TEST_SUITE_P(All,
                          SlicesTest,
-                         testing::Values("unix", "memory", "tcp", "tls"),
+                         testing::Values("unix", "memory", "tcp", "tls", "bundle", "bundle_tls"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 TEST_P(SlicesTest, ArriveAsOnePushWithWhatCameBetweenThemBefore) {

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/overloaded.h"
 #include "wire/address.h"
+#include "wire/bundle.h"
 #include "wire/handshake.h"
 #include "wire/record_stream.h"
 #include "wire/unix_stream.h"
@@ -33,6 +34,8 @@ using std::chrono::steady_clock;
 // For one address of several, and for the server's part of a handshake.
 constexpr auto kAttempt = std::chrono::seconds(5);
 constexpr auto kHandshake = std::chrono::seconds(10);
+// From one look to the next whether a connection of several was lost.
+constexpr auto kBetweenLooks = std::chrono::seconds(1);
 
 // The two sides do not know each other: trying again is no use.
 class Refused : public Error {
@@ -72,6 +75,9 @@ class StreamClient final : public ClientTransport {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(waker_.number(), &one, sizeof(one));
     thread_.join();
+    if (lanes_.joinable()) {
+      lanes_.join();
+    }
   }
   StreamClient(const StreamClient&) = delete;
   StreamClient& operator=(const StreamClient&) = delete;
@@ -187,7 +193,11 @@ class StreamClient final : public ClientTransport {
     for (const Endpoint& endpoint : endpoints) {
       try {
         const auto until = std::min(give_up_, steady_clock::now() + kAttempt);
-        return shake_hands(connect_to(endpoint, until, waker_, options_.keep_alive));
+        Descriptor socket = connect_to(endpoint, until, waker_, options_.keep_alive);
+        choose_lanes(socket);
+        endpoint_ = endpoint;
+        return shake_hands(
+            std::move(socket), lane_, std::min(give_up_, steady_clock::now() + kHandshake));
       } catch (const Refused&) {
         throw;
       } catch (const Error& error) {
@@ -197,7 +207,21 @@ class StreamClient final : public ClientTransport {
     return nullptr;
   }
 
-  [[nodiscard]] std::unique_ptr<ByteStream> shake_hands(Descriptor socket) {
+  // How many connections there are to be, for what the first one shows of the link.
+  void choose_lanes(const Descriptor& socket) {
+    const auto measured = is_unix() ? std::nullopt : round_trip(socket);
+    round_trip_ = measured.value_or(Duration::zero());
+    wanted_ = is_unix() ? 1 : options_.connections.value_or(lanes_for(round_trip_));
+    lane_ = {};
+    if (wanted_ > 1) {
+      const Nonce random = make_nonce();
+      std::copy_n(random.begin(), lane_.bundle.size(), lane_.bundle.begin());
+    }
+  }
+
+  [[nodiscard]] std::unique_ptr<ByteStream> shake_hands(Descriptor socket,
+                                                        const LaneName& lane,
+                                                        steady_clock::time_point until) {
     std::unique_ptr<ByteStream> stream;
     if (tls_) {
       stream = std::make_unique<TlsStream>(std::move(socket), *tls_);
@@ -206,10 +230,9 @@ class StreamClient final : public ClientTransport {
     } else {
       stream = std::make_unique<PlainStream>(std::move(socket));
     }
-    const auto until = std::min(give_up_, steady_clock::now() + kHandshake);
     open_tls(*stream, until);
-    Proven proven{.client = make_nonce(), .server = {}, .binding = stream->binding()};
-    put(*stream, encode_opening(proven.client), until);
+    Proven proven{.client = make_nonce(), .server = {}, .binding = stream->binding(), .lane = lane};
+    put(*stream, encode_opening(proven.client, lane), until);
     proven.server = expect(AnswerCode::kChallenge, *stream, until);
     put(*stream, prove(options_.token, "client", proven), until);
     const Proof shown = expect(AnswerCode::kAccepted, *stream, until);
@@ -329,6 +352,15 @@ class StreamClient final : public ClientTransport {
     if (is_unix() && options_.shares_memory) {
       sharing.lender = std::make_shared<Lender>(kClientPlaces, nullptr);  // The server warns.
     }
+    Bundle* bundle = nullptr;
+    if (wanted_ > 1) {
+      auto lanes = std::make_unique<Bundle>(std::move(bytes));
+      bundle = lanes.get();
+      bytes = std::move(lanes);
+      if (options_.several) {
+        options_.several(wanted_, round_trip_);
+      }
+    }
     auto stream = std::make_unique<RecordStream>(std::move(bytes),
                                                  StreamOptions{.unread_max = kUnlimited,
                                                                .sharing = std::move(sharing),
@@ -336,6 +368,9 @@ class StreamClient final : public ClientTransport {
                                                                .kept = kept_});
     const std::lock_guard lock(mutex_);
     stream_ = std::move(stream);
+    if (bundle != nullptr) {
+      lanes_ = std::thread([this, bundle] { open_lanes(*bundle); });
+    }
     stream_->authorise(authorised_);
     for (auto& [message, payload] : waiting_) {
       stream_->send(message, std::move(payload), More::kNone);
@@ -350,6 +385,39 @@ class StreamClient final : public ClientTransport {
     return *stream_;
   }
 
+  // On a thread of its own: opens the connections beside the first, and one for each that is lost.
+  void open_lanes(Bundle& bundle) {
+    LaneName lane = lane_;
+    lane.first = false;
+    Backoff backoff(std::random_device{}());
+    auto well_since = steady_clock::now();
+    for (std::size_t tries = 1; !stopping() && bundle.lanes() > 0; ++tries) {
+      Duration pause = tries < wanted_ ? Duration::zero() : Duration(kBetweenLooks);
+      if (bundle.lanes() < wanted_) {
+        try {
+          Descriptor socket =
+              connect_to(endpoint_, steady_clock::now() + kAttempt, waker_, options_.keep_alive);
+          bundle.add(shake_hands(std::move(socket), lane, steady_clock::now() + kHandshake));
+          well_since = steady_clock::now();
+        } catch (const std::exception&) {  // The stream goes on over those that there are.
+          pause = std::max(
+              pause,
+              backoff.next(std::chrono::duration_cast<Duration>(steady_clock::now() - well_since)));
+        }
+      }
+      pollfd wait{.fd = waker_.number(), .events = POLLIN, .revents = 0};
+      ::poll(&wait,
+             1,
+             milliseconds_until(steady_clock::now() +
+                                std::chrono::duration_cast<steady_clock::duration>(pause)));
+    }
+  }
+
+  [[nodiscard]] bool stopping() {
+    const std::lock_guard lock(mutex_);
+    return stopping_;
+  }
+
   [[nodiscard]] bool is_unix() const { return options_.address.starts_with(kUnixPrefix); }
 
   // A client asks for what it gets, and sends what it is asked for.
@@ -362,6 +430,12 @@ class StreamClient final : public ClientTransport {
   const steady_clock::time_point give_up_;
   const std::shared_ptr<KeptNumbers> kept_;  // Shared with those who read and write payloads.
   const Descriptor waker_;
+  // The stream's thread's, and constant once lanes_ runs:
+  std::size_t wanted_ = 1;  // Connections.
+  Duration round_trip_{};
+  LaneName lane_;
+  Endpoint endpoint_;  // That answered.
+  std::thread lanes_;
   // State below is guarded by mutex_.
   std::mutex mutex_;
   bool stopping_ = false;

@@ -2,6 +2,7 @@
 
 #include "wire/stream_server.h"
 
+#include <array>
 #include <condition_variable>
 #include <list>
 #include <map>
@@ -15,6 +16,7 @@
 #include "base/error.h"
 #include "base/overloaded.h"
 #include "wire/address.h"
+#include "wire/bundle.h"
 #include "wire/lobby.h"
 #include "wire/record_stream.h"
 #include "wire/socket_set.h"
@@ -161,13 +163,13 @@ class StreamServer final : public ServerTransport {
     }
     Listener listener = listen_on(options.address, options.reach);
     listener.keep_alive = options.keep_alive;
-    lobby_.emplace(
-        std::move(listener),
-        options.token,
-        tls_.get(),
-        Lobby::Callbacks{
-            .admitted = [this](std::unique_ptr<ByteStream> bytes) { admit(std::move(bytes)); },
-            .refused = options.refused});
+    lobby_.emplace(std::move(listener),
+                   options.token,
+                   tls_.get(),
+                   Lobby::Callbacks{
+                       .admitted = [this](std::unique_ptr<ByteStream> bytes,
+                                          const LaneName& lane) { admit(std::move(bytes), lane); },
+                       .refused = options.refused});
     address_ = lobby_->address();
   }
 
@@ -221,6 +223,10 @@ class StreamServer final : public ServerTransport {
 
  private:
   using Connections = std::map<ConnectionId, std::shared_ptr<Connection>>;
+  struct Lanes {
+    std::weak_ptr<Connection> of;
+    Bundle* bundle;  // The connection's.
+  };
 
   // The thread that serves a connection.
   struct Visitor {
@@ -229,7 +235,36 @@ class StreamServer final : public ServerTransport {
   };
 
   // On the lobby's thread.
-  void admit(std::unique_ptr<ByteStream> bytes) {
+  void admit(std::unique_ptr<ByteStream> bytes, const LaneName& lane) {
+    if (lane.alone()) {
+      begin(std::move(bytes));
+      return;
+    }
+    if (!lane.first) {
+      join(std::move(bytes), lane);
+      return;
+    }
+    auto bundle = std::make_unique<Bundle>(std::move(bytes));
+    Bundle& lanes = *bundle;
+    const auto connection = begin(std::move(bundle));
+    const std::lock_guard lock(mutex_);
+    std::erase_if(bundles_, [](const auto& known) { return known.second.of.expired(); });
+    bundles_.insert_or_assign(lane.bundle, Lanes{.of = connection, .bundle = &lanes});
+  }
+
+  // One connection more of a client's; of one that has gone, it is closed.
+  void join(std::unique_ptr<ByteStream> bytes, const LaneName& lane) {
+    std::unique_lock lock(mutex_);
+    const auto found = bundles_.find(lane.bundle);
+    const auto connection = found == bundles_.end() ? nullptr : found->second.of.lock();
+    if (connection) {
+      Bundle* const bundle = found->second.bundle;
+      lock.unlock();
+      bundle->add(std::move(bytes));  // Which lives as long as the connection.
+    }
+  }
+
+  std::shared_ptr<Connection> begin(std::unique_ptr<ByteStream> bytes) {
     auto connection = std::make_shared<Connection>(
         std::move(bytes),
         StreamOptions{
@@ -252,6 +287,7 @@ class StreamServer final : public ServerTransport {
       visitors_.pop_back();
       throw;
     }
+    return connection;
   }
 
   // REQUIRES: mutex_ is held.
@@ -305,6 +341,7 @@ class StreamServer final : public ServerTransport {
   std::condition_variable changed_;
   std::uint64_t next_id_ = 1;
   Connections connections_;
+  std::map<std::array<char, 16>, Lanes> bundles_;
   std::list<Visitor> visitors_;
   std::optional<Lobby> lobby_;  // Last: its thread calls admit().
 };

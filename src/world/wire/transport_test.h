@@ -148,7 +148,7 @@ class TransportTest : public testing::TestWithParam<const char*> {
  public:
  protected:
   void SetUp() override {
-    if (GetParam() == std::string("tls")) {
+    if (has_tls()) {
       static const Certificates certificates = make_certificates(
           std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()),
           std::chrono::days(1));
@@ -156,8 +156,12 @@ class TransportTest : public testing::TestWithParam<const char*> {
     }
   }
 
-  // The carrier under test: loopback TCP with any free port, TLS over that, or a Unix socket, alone
-  // or with shared memory.
+  // The carrier under test: loopback TCP with any free port, TLS over that, either by a bundle of
+  // connections, or a Unix socket, alone or with shared memory.
+  [[nodiscard]] bool has_tls() const {
+    return GetParam() == std::string("tls") || GetParam() == std::string("bundle_tls");
+  }
+  [[nodiscard]] bool has_bundle() const { return std::string(GetParam()).starts_with("bundle"); }
   [[nodiscard]] bool shares_memory() const { return GetParam() == std::string("memory"); }
   [[nodiscard]] bool is_unix() const {
     return shares_memory() || GetParam() == std::string("unix");
@@ -166,8 +170,7 @@ class TransportTest : public testing::TestWithParam<const char*> {
     return is_unix() ? "unix:" + (folder_ / "s").string() : "127.0.0.1:0";
   }
   [[nodiscard]] TlsFiles tls(TlsSide side) const {
-    return GetParam() == std::string("tls") ? tls_beside(folder_ / "certificates/token", side)
-                                            : TlsFiles{};
+    return has_tls() ? tls_beside(folder_ / "certificates/token", side) : TlsFiles{};
   }
   [[nodiscard]] std::unique_ptr<ServerTransport> serve() { return serve(server_.server_sink()); }
   [[nodiscard]] std::unique_ptr<ServerTransport> serve(ServerTransport::Sink sink) {
@@ -186,7 +189,8 @@ class TransportTest : public testing::TestWithParam<const char*> {
             .token = kToken,
             .deadline = kPatience,
             .tls = tls(TlsSide::kWorker),
-            .shares_memory = shares_memory()};
+            .shares_memory = shares_memory(),
+            .connections = has_bundle() ? 4 : 1};
   }
   [[nodiscard]] std::unique_ptr<ClientTransport> connect(const std::string& address,
                                                          Recorder& recorder) const {
