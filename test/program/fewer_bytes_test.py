@@ -1,11 +1,14 @@
 """Gradients and weights that travel packed, with real processes and libtorch."""
 
 import json
+import os
+import re
 import signal
 import sys
 
 sys.dont_write_bytecode = True
-from jobs import ProgramTest, main, read_weights, wait_until, whole_checkpoints  # noqa: E402
+from jobs import (ProgramTest, children_of, main, read_weights, wait_until,  # noqa: E402
+                  whole_checkpoints)
 
 WORKERS = 3
 
@@ -117,13 +120,86 @@ class Killed(ProgramTest):
                                 "--compress", "int4")
 
 
+class Peers(ProgramTest):
+    """Gradients of a ring."""
+
+    def train(self, topology, *words):
+        self.run_directory = self.folder / f"run-{next(self.names)}"
+        process = self.start("train", "--json", "--out", self.run_directory, "--topology", topology,
+                             "--workers", 4, "--seed", 3, *words)
+        self.assertEqual(process.wait(), 0, process.err)
+        return json.loads(process.out)
+
+    def checksums(self):
+        """Of each worker's weights at the end."""
+        found = [re.search("CRC-32C of its weights: ([0-9a-f]{8})", log.read_text())
+                 for log in (self.run_directory / "logs").glob("worker-*.log")]
+        self.assertEqual(len(found), 4)
+        return {one.group(1) for one in found}
+
+    def assert_replays(self):
+        replay = self.start("replay", self.run_directory)
+        self.assertEqual(replay.wait(), 0, replay.out + replay.err)
+
+    def test_a_ring_of_packed_gradients_trains_as_well(self):
+        updates = ("--updates", 120)
+        plain = self.train("ring", *updates)
+        numbers = plain["traffic"]["gradients"]["bytes"] / 4
+        # A worker sends 2 (W - 1) / W of a gradient's numbers, four bytes each.
+        self.assertAlmostEqual(numbers / (120 * 6 * 101_770), 1.0, delta=0.001)
+        self.assertEqual(plain["traffic"]["gradients"]["ratio"], 1.0)
+        for words, ratio, near in (("bf16", 1.99, 0.01), ("int8", 3.8, 0.01), ("int4", 7.4, 0.01),
+                                   ("topk:share=0.05", 30, 0.05)):
+            with self.subTest(words):
+                packed = self.train("ring", *updates, "--compress", words)
+                self.assertGreater(packed["traffic"]["gradients"]["ratio"], ratio)
+                self.assertLess(abs(packed["final_loss"] - plain["final_loss"]), near)
+                self.assertEqual(packed["traffic"]["weights"]["bytes"], 0)
+                self.assertEqual(len(self.checksums()), 1, "workers differ")
+                self.assert_replays()
+
+    def test_what_a_ring_leaves_behind_counts(self):
+        words = ("ring", "--updates", 120, "--bucket-kib", 16, "--compress")
+        kept = self.train(*words, "topk:share=0.01")
+        lost = self.train(*words, "topk:share=0.01,feedback=0")
+        self.assertLess(kept["final_loss"], lost["final_loss"] - 0.02)
+
+    def test_a_ring_that_loses_a_worker_goes_on_packed(self):
+        process = self.start("train", "--out", self.folder / "run", "--workers", 4, "--topology", "ring",
+                             "--epochs", 1000, "--compress", "int8", "--bucket-kib", 64)
+        self.run_directory = self.folder / "run"
+        evaluations = self.run_directory / "metrics.jsonl"
+        wait_until(lambda: evaluations.exists() and "accuracy" in evaluations.read_text(),
+                   "an evaluation")
+        worker = next(one for one, words in children_of(process.id).items()
+                      if any(word.endswith("/worker-1.toml") for word in words))
+        os.kill(worker, signal.SIGKILL)
+        process.until_said("goes on with 3 of 4 workers")
+        seen = evaluations.read_text().count("accuracy")
+        wait_until(lambda: evaluations.read_text().count("accuracy") > seen + 2, "more of the run")
+        process.send(signal.SIGINT)
+        self.assertEqual(process.wait(), 130, process.err)
+        found = [re.search("ended at update .*", log.read_text()).group(0)
+                 for log in (self.run_directory / "logs").glob("worker-*.log")
+                 if "ended at update" in log.read_text()]
+        self.assertEqual((len(found), len(set(found))), (3, 1), found)
+        self.assert_replays()
+
+    def test_the_result_says_how_many_bytes(self):
+        process = self.start("train", "--out", self.folder / "run", "--workers", 2, "--topology", "ring",
+                             "--updates", 30, "--compress", "int4")
+        self.assertEqual(process.wait(), 0, process.err)
+        self.assertRegex(process.out,
+                         r"  gradients took [0-9.]+ MiB \(7\.5[0-9]* times fewer than as float32\)\n")
+
+
 class Refused(ProgramTest):
     def test_a_wrong_word_is_named(self):
         for words, why in (
                 (("--compress", "int3"), "unknown compression 'int3'; did you mean 'int8'?"),
                 (("--compress-weights", "int4"), "int4"),
-                (("--topology", "ring", "--compress", "int8"),
-                 "--compress conflicts with --topology ring"),
+                (("--topology", "ring", "--compress-weights", "int8"),
+                 "--compress-weights conflicts with --topology ring, where --compress packs gradients"),
                 (("--keep-worker-state", "--compress", "int8:feedback=0"),
                  "--keep-worker-state without --local-steps")):
             process = self.start("train", *words)

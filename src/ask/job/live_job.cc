@@ -8,20 +8,13 @@ namespace outpace::job {
 namespace {
 
 // What only a server does, or needs to be told.
-constexpr std::array kOfServer{"balance",         "balance-most",
-                               "runtime-model",   "staleness",
-                               "filter",          "reduce",
-                               "listen",          "trace",
-                               "restart-workers", "checkpoint-every",
-                               "checkpoint-keep", "resume",
-                               "token-file",      "rejoin-for",
-                               "tls-cert",        "tls-key",
-                               "tls-ca",          "launcher",
-                               "attack",          "slice",
-                               "alarm-staleness", "max-workers",
-                               "local-steps",     "outer-optimizer",
-                               "steps-ahead",     "keep-worker-state",
-                               "compress",        "compress-weights"};
+constexpr std::array kOfServer{
+    "balance",          "balance-most", "runtime-model", "staleness",       "filter",
+    "reduce",           "listen",       "trace",         "restart-workers", "checkpoint-every",
+    "checkpoint-keep",  "resume",       "token-file",    "rejoin-for",      "tls-cert",
+    "tls-key",          "tls-ca",       "launcher",      "attack",          "slice",
+    "alarm-staleness",  "max-workers",  "local-steps",   "outer-optimizer", "steps-ahead",
+    "keep-worker-state"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);
@@ -34,6 +27,20 @@ void refuse(const OptionList& options,
   if (options.at(option).changed()) {
     throw usage_error("--" + option + " conflicts with --topology " + name_of(topology) +
                       ": it belongs to " + belongs + "; remove it");
+  }
+}
+
+// What the workers of a ring or a gossip send to each other can be packed.
+void check_packing(const OptionList& options, const TrainJob& job) {
+  const bool ring = job.topology == Topology::kRing;
+  if (options.at("compress-weights").changed()) {
+    throw usage_error("--compress-weights conflicts with --topology " + name_of(job.topology) +
+                      ", where --compress packs " +
+                      (ring ? "gradients, and no weights travel" : "the weights that travel") +
+                      "; remove it");
+  }
+  if (!ring) {
+    refuse(options, job.topology, "compress", "--topology ps or ring");
   }
 }
 
@@ -357,6 +364,7 @@ void fit_topology(const OptionList& options, TrainJob& job) {
   for (const char* option : kOfServer) {
     refuse(options, job.topology, option, "a parameter server");
   }
+  check_packing(options, job);
   if (job.peer_interface.empty() == job.serving.insecure_no_tls) {
     throw usage_error(job.serving.insecure_no_tls
                           ? "--insecure-no-tls without --peer-interface under --topology " +

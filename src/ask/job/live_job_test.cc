@@ -37,6 +37,18 @@ TEST(LiveJob, AnOptionOfTheServerIsRefusedWithoutOneUnlessItIsTheDefault) {
             "--filter conflicts with --topology ring: it belongs to a parameter server; remove it");
 }
 
+TEST(LiveJob, ARingPacksGradientsAndNoWeights) {
+  Train ring;
+  ring.give("topology", "ring")
+      .give("compress", "topk:share=0.05")
+      .give("compress-weights", "none");
+  EXPECT_EQ(refusal(ring), "accepted");
+  ring.give("compress-weights", "bf16");
+  EXPECT_EQ(refusal(ring),
+            "--compress-weights conflicts with --topology ring, where --compress packs gradients, "
+            "and no weights travel; remove it");
+}
+
 TEST(LiveJob, APageIsAtTheAddressOrAtAFreePort) {
   Train train;
   EXPECT_FALSE(train.job.output.dashboard);

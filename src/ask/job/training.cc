@@ -86,11 +86,12 @@ void declare_step(OptionList& options, Training& training) {
 }
 
 void declare_compression(OptionList& options, Training& training) {
-  options.add("compress",
-              training.compress,
-              "How workers write what they push in fewer bytes: none, bf16, fp16, int8, int4 or "
-              "topk:share=0.01,bits=8; what that leaves behind counts with the next push, but for "
-              "feedback=0");
+  options.add(
+      "compress",
+      training.compress,
+      "How workers write what they push, or in a ring send each other, in fewer bytes: none, "
+      "bf16, fp16, int8, int4 or topk:share=0.01,bits=8; what that leaves behind counts with "
+      "the next push, but for feedback=0");
   options.add("compress-weights",
               training.compress_weights,
               "How the server writes the weights that workers pull: none, bf16, int8 (what has "

@@ -63,7 +63,8 @@ collective::PeerOptions peer_options(const job::PeerJob& job, std::uint64_t exam
           .averaging = job.gossip.averaging,
           .graph = job.gossip.graph,
           .average_every = job.gossip.average_every,
-          .elasticity = job.gossip.elasticity};
+          .elasticity = job.gossip.elasticity,
+          .compression = resolved.compress};
 }
 
 // Ring or Gossip.

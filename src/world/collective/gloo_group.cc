@@ -1,7 +1,6 @@
 #include "collective/gloo_group.h"
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -9,7 +8,6 @@
 #include <exception>
 #include <map>
 #include <mutex>
-#include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -21,13 +19,12 @@
 #include <gloo/math.h>
 #include <gloo/transport/context.h>
 #include <gloo/transport/device.h>
-#include <gloo/transport/pair.h>
 #include <gloo/transport/tcp/context.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/tcp/pair.h>
-#include <gloo/transport/unbound_buffer.h>
 #include <unistd.h>
 
+#include "collective/gloo_waits.h"
 #include "collective/peer_sockets.h"
 #include "wire/descriptor.h"
 
@@ -41,121 +38,15 @@ using std::chrono::steady_clock;
 // slow as its delays make it. A sum therefore has no timeout.
 constexpr milliseconds kNever = std::chrono::hours(24 * 365);
 
+// Messages of a pair have the slots below this, and Gloo's sums those from 2^56 on.
+constexpr std::uint64_t kSwaps = std::uint64_t{1} << 48U;
+constexpr unsigned kSlotsOfSum = 8;  // Bits: how often one sum may swap.
+
 // Keeps the first line of the message; the rest is of Gloo's sources.
 [[noreturn]] void throw_broken(const std::exception& cause) {
   const std::string what = cause.what();
   throw GroupBroken("the workers' connections are broken: " + what.substr(0, what.find('\n')));
 }
-
-// Ends waits. Gloo ends those for a message that has not begun, but not for one that was cut off in
-// the middle, as when the other process is stopped or dies.
-class Waits {
- public:
-  void add(gloo::transport::UnboundBuffer& buffer) {
-    const std::lock_guard lock(mutex_);
-    buffers_.insert(&buffer);
-  }
-  void remove(gloo::transport::UnboundBuffer& buffer) {
-    const std::lock_guard lock(mutex_);
-    buffers_.erase(&buffer);
-  }
-  void end_all() {
-    const std::lock_guard lock(mutex_);
-    ended_ = true;
-    for (gloo::transport::UnboundBuffer* buffer : buffers_) {
-      buffer->abortWaitRecv();
-      buffer->abortWaitSend();
-    }
-  }
-  // Gloo's algorithms do not look whether a wait was ended, so it has to be an exception.
-  void throw_if_ended() const {
-    if (ended_) {
-      throw std::runtime_error("the group was given up");
-    }
-  }
-
- private:
-  std::mutex mutex_;
-  std::set<gloo::transport::UnboundBuffer*> buffers_;
-  std::atomic<bool> ended_ = false;
-};
-
-// A buffer of Gloo's whose waits can be ended.
-class WatchedBuffer final : public gloo::transport::UnboundBuffer {
- public:
-  WatchedBuffer(std::unique_ptr<gloo::transport::UnboundBuffer> inner, Waits& waits)
-      : gloo::transport::UnboundBuffer(inner->ptr, inner->size),
-        inner_(std::move(inner)),
-        waits_(waits) {
-    waits_.add(*inner_);
-  }
-  ~WatchedBuffer() override { waits_.remove(*inner_); }
-  WatchedBuffer(const WatchedBuffer&) = delete;
-  WatchedBuffer& operator=(const WatchedBuffer&) = delete;
-
-  bool waitRecv(int* rank, milliseconds timeout) override {
-    waits_.throw_if_ended();
-    const bool came = inner_->waitRecv(rank, timeout);
-    waits_.throw_if_ended();
-    return came;
-  }
-  bool waitSend(int* rank, milliseconds timeout) override {
-    waits_.throw_if_ended();
-    const bool sent = inner_->waitSend(rank, timeout);
-    waits_.throw_if_ended();
-    return sent;
-  }
-  void abortWaitRecv() override { inner_->abortWaitRecv(); }
-  void abortWaitSend() override { inner_->abortWaitSend(); }
-  void send(int to, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
-    inner_->send(to, slot, offset, bytes);
-  }
-  void recv(int from, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
-    inner_->recv(from, slot, offset, bytes);
-  }
-  void recv(std::vector<int> from,
-            std::uint64_t slot,
-            std::size_t offset,
-            std::size_t bytes) override {
-    inner_->recv(std::move(from), slot, offset, bytes);
-  }
-
- private:
-  const std::unique_ptr<gloo::transport::UnboundBuffer> inner_;
-  Waits& waits_;
-};
-
-// Gloo's connections, with buffers whose waits can be ended.
-class WatchedContext final : public gloo::transport::Context {
- public:
-  explicit WatchedContext(std::shared_ptr<gloo::transport::Context> inner)
-      : gloo::transport::Context(inner->rank, inner->size), inner_(std::move(inner)) {}
-
-  std::unique_ptr<gloo::transport::Pair>& getPair(int rank) override {
-    return inner_->getPair(rank);
-  }
-  std::unique_ptr<gloo::transport::Pair>& createPair(int rank) override {
-    return inner_->createPair(rank);
-  }
-  std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void* begin,
-                                                                      std::size_t bytes) override {
-    return std::make_unique<WatchedBuffer>(inner_->createUnboundBuffer(begin, bytes), waits_);
-  }
-
-  // Every operation throws from now on, and those of the other processes that wait for this one.
-  void break_all() {
-    char nothing = 0;
-    try {  // A wait that times out is how Gloo is told to close all connections.
-      (void)inner_->createUnboundBuffer(&nothing, sizeof(nothing))->waitRecv(milliseconds(1));
-    } catch (const std::exception& /*timed_out*/) {
-    }
-    waits_.end_all();
-  }
-
- private:
-  const std::shared_ptr<gloo::transport::Context> inner_;
-  Waits waits_;
-};
 
 // A connection of Gloo's over a socket that is connected already. A pair of Gloo's own listens, and
 // takes the first that connects; this one closes that listener before anybody is told of it.
@@ -163,7 +54,8 @@ class AdoptedPair final : public gloo::transport::tcp::Pair {
  public:
   using Pair::Pair;
 
-  void adopt(const wire::Descriptor& socket) {
+  void adopt(const wire::Descriptor& socket, std::function<void()> failed) {
+    failed_ = std::move(failed);
     const std::lock_guard lock(m_);
     if (state_ != LISTENING) {
       throw std::runtime_error("a stranger was sooner than the worker");
@@ -173,16 +65,32 @@ class AdoptedPair final : public gloo::transport::tcp::Pair {
     fd_ = ::fcntl(socket.number(), F_DUPFD_CLOEXEC, 0);
     handleConnected();
   }
+
+ protected:
+  // Gloo ends the process when a message is longer than the room for it, and has forgotten by then
+  // who waits for it.
+  bool read() override {
+    try {
+      return Pair::read();
+    } catch (const std::exception& cause) {
+      signalException(cause.what());
+      failed_();
+      return false;
+    }
+  }
+
+ private:
+  std::function<void()> failed_;
 };
 
 class AdoptingContext final : public gloo::transport::tcp::Context {
  public:
   using Context::Context;
 
-  void adopt(int peer, const wire::Descriptor& socket) {
+  void adopt(int peer, const wire::Descriptor& socket, std::function<void()> failed) {
     auto pair =
         std::make_unique<AdoptedPair>(this, device_.get(), peer, milliseconds(getTimeout()));
-    pair->adopt(socket);
+    pair->adopt(socket, std::move(failed));
     pairs_.at(static_cast<std::size_t>(peer)) = std::move(pair);
   }
 };
@@ -202,7 +110,7 @@ class Mesh final : public gloo::Context {
     device_ = device;
     transportContext_ = watched_;
     for (const auto& [peer, socket] : sockets) {
-      inner->adopt(static_cast<int>(peer), socket);
+      inner->adopt(static_cast<int>(peer), socket, watched_->ends_waits());
     }
   }
 
@@ -212,11 +120,18 @@ class Mesh final : public gloo::Context {
   std::shared_ptr<WatchedContext> watched_;
 };
 
+// Gloo does not write to what it sends.
+std::unique_ptr<gloo::transport::UnboundBuffer> buffer_of(Mesh& mesh,
+                                                          std::span<const std::byte> bytes) {
+  return mesh.createUnboundBuffer(const_cast<std::byte*>(bytes.data()), bytes.size());
+}
+
 }  // namespace
 
 struct GlooGroup::State {
   struct Sum {
     std::span<float> numbers;
+    std::function<void(const Swap&)> other;  // Null: these numbers are summed by Gloo.
     std::uint32_t tag;
   };
 
@@ -224,6 +139,10 @@ struct GlooGroup::State {
 
   void compute_sums(const std::stop_token& stop);
   void sum(const Sum& sum) const;
+  void begin(std::span<float> numbers, std::function<void(const Swap&)> other);
+  void swap(std::uint64_t slot,
+            const std::vector<std::span<const std::byte>>& out,
+            const std::vector<std::span<std::byte>>& in) const;
   void broke(const std::exception& cause);
   void throw_if_broken() const;
 
@@ -232,7 +151,8 @@ struct GlooGroup::State {
   std::shared_ptr<Mesh> mesh;  // Constant once it has joined.
   std::mutex mutex;            // Guards what follows.
   std::condition_variable_any changed;
-  std::string broken;  // Why; empty: it is not.
+  std::string broken;          // Why; empty: it is not.
+  std::exception_ptr failure;  // What a sum of another kind threw.
   std::deque<Sum> waiting;
   std::size_t running = 0;
   std::uint32_t sums = 0;
@@ -282,6 +202,10 @@ void GlooGroup::State::broke(const std::exception& cause) {
 }
 
 void GlooGroup::State::sum(const Sum& sum) const {
+  if (sum.other) {
+    std::uint64_t slot = kSwaps | std::uint64_t{sum.tag} << kSlotsOfSum;
+    return sum.other([&](const auto& out, const auto& in) { swap(slot++, out, in); });
+  }
   if (options.size == 1) {
     return;
   }
@@ -291,6 +215,25 @@ void GlooGroup::State::sum(const Sum& sum) const {
   void (*const add)(void*, const void*, const void*, std::size_t) = &gloo::sum<float>;
   what.setReduceFunction(add);
   gloo::allreduce(what);
+}
+
+void GlooGroup::State::swap(std::uint64_t slot,
+                            const std::vector<std::span<const std::byte>>& out,
+                            const std::vector<std::span<std::byte>>& in) const {
+  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> receiving;
+  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> sending;
+  for (std::uint32_t step = 1; step < options.size; ++step) {  // All begin with another rank.
+    const std::uint32_t to = (options.rank + step) % options.size;
+    const std::uint32_t from = (options.rank + options.size - step) % options.size;
+    receiving.push_back(mesh->createUnboundBuffer(in.at(from).data(), in.at(from).size()));
+    receiving.back()->recv(static_cast<int>(from), slot);
+    sending.push_back(buffer_of(*mesh, out.at(to)));
+    sending.back()->send(static_cast<int>(to), slot);
+  }
+  for (std::size_t i = 0; i < sending.size(); ++i) {
+    (void)sending[i]->waitSend();
+    (void)receiving[i]->waitRecv();
+  }
 }
 
 void GlooGroup::State::compute_sums(const std::stop_token& stop) {
@@ -304,6 +247,10 @@ void GlooGroup::State::compute_sums(const std::stop_token& stop) {
       try {
         sum(next);
       } catch (const std::exception& cause) {
+        if (dynamic_cast<const Error*>(&cause) != nullptr) {
+          const std::lock_guard guard(mutex);
+          failure = std::current_exception();
+        }
         broke(cause);
         mesh->break_all();  // The other thread, and other processes, wait for other connections.
       }
@@ -314,23 +261,32 @@ void GlooGroup::State::compute_sums(const std::stop_token& stop) {
   }
 }
 
+void GlooGroup::State::begin(std::span<float> numbers, std::function<void(const Swap&)> other) {
+  const std::lock_guard lock(mutex);
+  waiting.push_back({numbers, std::move(other), sums++});
+  changed.notify_all();
+}
+
 void GlooGroup::begin_sum(std::span<float> numbers) {
-  const std::lock_guard lock(state_->mutex);
-  state_->waiting.push_back({numbers, state_->sums++});
-  state_->changed.notify_all();
+  state_->begin(numbers, nullptr);
+}
+
+void GlooGroup::begin(std::function<void(const Swap&)> sum) {
+  state_->begin({}, std::move(sum));
 }
 
 void GlooGroup::wait_for_sums() {
   std::unique_lock lock(state_->mutex);
   state_->changed.wait(lock, [this] { return state_->waiting.empty() && state_->running == 0; });
+  if (state_->failure) {
+    std::rethrow_exception(state_->failure);
+  }
   state_->throw_if_broken();
 }
 
-void GlooGroup::send(std::uint32_t to, std::uint32_t tag, std::span<const float> numbers) {
+void GlooGroup::send(std::uint32_t to, std::uint32_t tag, std::span<const std::byte> bytes) {
   try {
-    // Gloo does not write to what it sends.
-    const auto buffer =
-        state_->mesh->createUnboundBuffer(const_cast<float*>(numbers.data()), numbers.size_bytes());
+    const auto buffer = buffer_of(*state_->mesh, bytes);
     buffer->send(static_cast<int>(to), tag);
     (void)buffer->waitSend();
   } catch (const std::exception& cause) {
@@ -338,9 +294,9 @@ void GlooGroup::send(std::uint32_t to, std::uint32_t tag, std::span<const float>
   }
 }
 
-void GlooGroup::receive(std::uint32_t from, std::uint32_t tag, std::span<float> numbers) {
+void GlooGroup::receive(std::uint32_t from, std::uint32_t tag, std::span<std::byte> bytes) {
   try {
-    const auto buffer = state_->mesh->createUnboundBuffer(numbers.data(), numbers.size_bytes());
+    const auto buffer = state_->mesh->createUnboundBuffer(bytes.data(), bytes.size());
     buffer->recv(static_cast<int>(from), tag);
     (void)buffer->waitRecv();
   } catch (const std::exception& cause) {
@@ -350,14 +306,12 @@ void GlooGroup::receive(std::uint32_t from, std::uint32_t tag, std::span<float> 
 
 void GlooGroup::exchange(std::uint32_t with,
                          std::uint32_t send_tag,
-                         std::span<const float> numbers,
+                         std::span<const std::byte> bytes,
                          std::uint32_t receive_tag,
-                         std::span<float> theirs) {
+                         std::span<std::byte> theirs) {
   try {
-    const auto in = state_->mesh->createUnboundBuffer(theirs.data(), theirs.size_bytes());
-    // Gloo does not write to what it sends.
-    const auto out =
-        state_->mesh->createUnboundBuffer(const_cast<float*>(numbers.data()), numbers.size_bytes());
+    const auto in = state_->mesh->createUnboundBuffer(theirs.data(), theirs.size());
+    const auto out = buffer_of(*state_->mesh, bytes);
     in->recv(static_cast<int>(with), receive_tag);
     out->send(static_cast<int>(with), send_tag);
     (void)out->waitSend();
@@ -367,7 +321,7 @@ void GlooGroup::exchange(std::uint32_t with,
   }
 }
 
-std::optional<std::uint32_t> GlooGroup::receive_any(std::uint32_t tag, std::span<float> numbers) {
+std::optional<std::uint32_t> GlooGroup::receive_any(std::uint32_t tag, std::span<std::byte> bytes) {
   try {
     std::vector<int> others;
     for (int rank = 0; rank < state_->mesh->size; ++rank) {
@@ -375,7 +329,7 @@ std::optional<std::uint32_t> GlooGroup::receive_any(std::uint32_t tag, std::span
         others.push_back(rank);
       }
     }
-    const auto buffer = state_->mesh->createUnboundBuffer(numbers.data(), numbers.size_bytes());
+    const auto buffer = state_->mesh->createUnboundBuffer(bytes.data(), bytes.size());
     {
       const std::lock_guard lock(state_->mutex);
       state_->throw_if_broken();

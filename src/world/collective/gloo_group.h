@@ -8,11 +8,12 @@
 // for that process throws GroupBroken, and a new group is made of those that are left. From any
 // thread, abort() breaks the group at once, so that nothing waits for a process that is silent, nor
 // in receive_any(), which waits for none in particular.
-// SIGPIPE is ignored in the whole process once the first group exists. This is the only file that
-// uses Gloo, and it shows none of Gloo's headers.
+// SIGPIPE is ignored in the whole process once the first group exists. No other file uses Gloo, and
+// this one shows none of Gloo's headers.
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "collective/swap.h"
 
 namespace outpace::collective {
 
@@ -60,23 +62,44 @@ class GlooGroup {
   // at once. REQUIRES: all processes start sums of the same lengths in the same order; the numbers
   // stay alive and untouched until wait_for_sums().
   void begin_sum(std::span<float> numbers);
-  // Waits until no sum goes on. After an exception the numbers are undefined.
+  // Starts a sum of another kind: `sum` is called with a Swap on a thread of the group. REQUIRES:
+  // as begin_sum(); all processes call their Swap as often.
+  void begin(std::function<void(const Swap&)> sum);
+  // Waits until no sum goes on. After an exception the numbers are undefined. Throws what a sum of
+  // another kind has thrown, in place of GroupBroken.
   void wait_for_sums();
 
   // Sends to or receives from another rank. `tag` separates the conversations of a pair. Any thread
   // may call these, but only one at a time per tag.
-  void send(std::uint32_t to, std::uint32_t tag, std::span<const float> numbers);
-  void receive(std::uint32_t from, std::uint32_t tag, std::span<float> numbers);
+  void send(std::uint32_t to, std::uint32_t tag, std::span<const std::byte> bytes);
+  void send(std::uint32_t to, std::uint32_t tag, std::span<const float> numbers) {
+    send(to, tag, std::as_bytes(numbers));
+  }
+  void receive(std::uint32_t from, std::uint32_t tag, std::span<std::byte> bytes);
+  void receive(std::uint32_t from, std::uint32_t tag, std::span<float> numbers) {
+    receive(from, tag, std::as_writable_bytes(numbers));
+  }
   // Both at once, so that a link carries both ways. The other rank does the same with the tags the
   // other way round.
   void exchange(std::uint32_t with,
                 std::uint32_t send_tag,
+                std::span<const std::byte> bytes,
+                std::uint32_t receive_tag,
+                std::span<std::byte> theirs);
+  void exchange(std::uint32_t with,
+                std::uint32_t send_tag,
                 std::span<const float> numbers,
                 std::uint32_t receive_tag,
-                std::span<float> theirs);
+                std::span<float> theirs) {
+    exchange(with, send_tag, std::as_bytes(numbers), receive_tag, std::as_writable_bytes(theirs));
+  }
   // Receives from the first sender and returns its rank; nothing after stop_receiving().
   [[nodiscard]] std::optional<std::uint32_t> receive_any(std::uint32_t tag,
-                                                         std::span<float> numbers);
+                                                         std::span<std::byte> bytes);
+  [[nodiscard]] std::optional<std::uint32_t> receive_any(std::uint32_t tag,
+                                                         std::span<float> numbers) {
+    return receive_any(tag, std::as_writable_bytes(numbers));
+  }
   // Ends the present receive_any() and all later ones. From any thread.
   void stop_receiving();
   // Breaks the group, also while it joins. From any thread; does not wait.

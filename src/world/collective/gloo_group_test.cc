@@ -2,10 +2,13 @@
 
 #include "collective/gloo_group.h"
 
+#include <algorithm>
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <latch>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -192,6 +195,89 @@ TEST(GlooGroup, AGroupOfFewerFollowsOneThatIsBroken) {
       }
     });
   }
+}
+
+// Each sends to all others a byte for its own rank and one for theirs.
+TEST(GlooGroup, AllSwapAtOnceAndAsOftenAsTheyWish) {
+  constexpr std::uint32_t kSize = 4;
+  std::latch over(kSize);
+  each_rank(kSize, [&over](GlooGroup& group, std::uint32_t rank) {
+    std::vector<float> plain(100, 1.0F);
+    group.begin([rank](const Swap& swap) {
+      for (std::uint32_t round = 0; round < 3; ++round) {
+        std::vector<std::vector<std::byte>> mine(kSize);
+        std::vector<std::vector<std::byte>> theirs(kSize, std::vector<std::byte>(3));
+        std::vector<std::span<const std::byte>> out(kSize);
+        for (std::uint32_t other = 0; other < kSize; ++other) {
+          for (const std::uint32_t byte : {round, rank, other}) {
+            mine[other].push_back(static_cast<std::byte>(byte));
+          }
+          out[other] = mine[other];
+        }
+        swap(out, {theirs.begin(), theirs.end()});
+        for (std::uint32_t other = 0; other < kSize; ++other) {
+          if (other != rank) {
+            EXPECT_EQ(theirs[other][0], static_cast<std::byte>(round));
+            EXPECT_EQ(theirs[other][1], static_cast<std::byte>(other));
+            EXPECT_EQ(theirs[other][2], static_cast<std::byte>(rank));
+          }
+        }
+      }
+    });
+    group.begin_sum(plain);  // Sums of both kinds go on at once.
+    group.wait_for_sums();
+    EXPECT_EQ(plain, std::vector<float>(100, 4.0F));
+    over.arrive_and_wait();
+  });
+}
+
+TEST(GlooGroup, AnErrorOfASumIsThrownThereAndEndsTheGroupForAll) {
+  each_rank(2, [](GlooGroup& group, std::uint32_t rank) {
+    group.begin([rank](const Swap& swap) {
+      if (rank == 0) {
+        throw Error(ExitCode::kFailure, "what came cannot be used");
+      }
+      std::vector<std::byte> room(8);
+      swap({room, {}}, {room, {}});
+    });
+    try {
+      group.wait_for_sums();
+      FAIL() << "no error";
+    } catch (const GroupBroken& /*why*/) {
+      EXPECT_EQ(rank, 1U);
+    } catch (const Error& error) {
+      EXPECT_EQ(rank, 0U);
+      EXPECT_STREQ(error.what(), "what came cannot be used");
+    }
+  });
+}
+
+// Rank 1 sends this many bytes where rank 0 expects 100.
+void expect_no_more_than_asked(std::size_t bytes) {
+  std::latch over(2);
+  each_rank(2, [&](GlooGroup& group, std::uint32_t rank) {
+    std::vector<std::byte> room(200, std::byte{7});
+    group.begin([&, rank](const Swap& swap) {
+      const std::vector<std::byte> mine(rank == 0 ? 1 : bytes, std::byte{9});
+      swap({mine, mine},
+           {rank == 0 ? std::span<std::byte>() : std::span(room).first(1),
+            rank == 0 ? std::span(room).first(100) : std::span<std::byte>()});
+    });
+    try {
+      group.wait_for_sums();
+    } catch (const GroupBroken& /*too many*/) {
+    }
+    if (rank == 0) {
+      EXPECT_EQ(std::ranges::count(std::span(room).last(100), std::byte{7}), 100);
+      EXPECT_LE(std::ranges::count(room, std::byte{9}), static_cast<std::ptrdiff_t>(bytes));
+    }
+    over.arrive_and_wait();
+  });
+}
+
+TEST(GlooGroup, AMessageOfAnotherSizeWritesNothingBeyondTheRoomForIt) {
+  expect_no_more_than_asked(40);
+  expect_no_more_than_asked(150);
 }
 
 // A write to a rank that has just left would end the process, now and then.

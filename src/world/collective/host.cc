@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/overloaded.h"
 #include "collective/member.h"
+#include "collective/reported.h"
 #include "peer/batch_plan.h"
 #include "protocol/senders.h"
 #include "wire/transports.h"
@@ -169,8 +170,9 @@ void Host::receive_first(Time now, wire::ConnectionId from, const protocol::Mess
 void Host::receive_from_worker(Time now, Peer& peer, wire::Received received) {
   std::visit(
       Overloaded{[&](const protocol::Push& report) {
-                   if (report.id.worker == peer.worker && received.payload.size() == 1) {
-                     take_report(now, report, received.payload.span().front());
+                   const auto told = reported_in(received.payload.span());
+                   if (report.id.worker == peer.worker && told) {
+                     take_report(now, report, *told);
                    }
                  },
                  // A worker of a ring or a gossip brings its weights.
@@ -202,7 +204,10 @@ void Host::admit(Time now, admission::Effects effects) {
                                             .last_heard = now,
                                             .quiet = false};
                    awaited_.insert(accepted.worker);  // Also one that had gone.
-                   transport_->authorise(accepted.peer, admission_.terms().network->numbers());
+                   transport_->authorise(
+                       accepted.peer,
+                       std::max<std::uint64_t>(admission_.terms().network->numbers(),
+                                               kReportedNumbers));
                    begin_when_all_are_there(now);
                  },
                  [&](const admission::Refuse& refused) {

@@ -23,6 +23,7 @@
 #include "admission/admission.h"
 #include "base/error.h"
 #include "base/time.h"
+#include "collective/reported.h"
 #include "collective/tally.h"
 #include "live/mailbox.h"
 #include "peer/formation.h"
@@ -165,7 +166,7 @@ class Host {
   void say(const std::string& line) const;
 
   // ---- While it runs, and how it ends: host_course.cc ----
-  void take_report(Time now, const protocol::Push& report, float runtime);
+  void take_report(Time now, const protocol::Push& report, const Reported& told);
   void take_weights(Time now, WorkerId worker, Version version, std::vector<float> weights);
   void take_measurement(Time now, const protocol::Measurement& measurement);
   void ask_for_weights(Version version);

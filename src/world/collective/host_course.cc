@@ -26,14 +26,14 @@ std::vector<std::vector<float>> values_of(const std::map<WorkerId, std::vector<f
 
 }  // namespace
 
-void Host::take_report(Time now, const protocol::Push& report, float runtime) {
+void Host::take_report(Time now, const protocol::Push& report, const Reported& told) {
   if (phase_ != Phase::kRunning && phase_ != Phase::kStopping) {
     return;
   }
   links_are_whole(now);
-  tally_->gradient(run_time(now), report, runtime);
+  tally_->gradient(run_time(now), report, told);
   if (callbacks_.reported) {
-    callbacks_.reported(run_time(now), report, runtime, *tally_);
+    callbacks_.reported(run_time(now), report, told.runtime, *tally_);
   }
   const std::uint64_t examples = tally_->statistics().examples_applied;
   if (options_.topology == Topology::kGossip && phase_ == Phase::kRunning &&

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "collective/reported.h"
 #include "live/reaching.h"
 #include "wire/transports.h"
 
@@ -146,7 +147,8 @@ void Member::report(const Report& report) {
                      .partial = false,
                      .loss = std::isfinite(report.loss) ? report.loss : kLossMax,
                      .compute_seconds = report.compute_seconds},
-      std::make_shared<const std::vector<float>>(1, static_cast<float>(report.runtime)));
+      std::make_shared<const std::vector<float>>(
+          payload_of({.runtime = static_cast<float>(report.runtime), .carried = report.carried})));
 }
 
 Member::Computing::Computing(Member& member) : member_(member) {

@@ -9,7 +9,7 @@
 //   host    Regroup          leave your group, and say where you stand; also before the first one
 //   worker  Standing         the answer; unasked, that its group is broken
 //   host    Group            form this group
-//   worker  Push             it applied a gradient; the payload is one number, its runtime
+//   worker  Push             it applied a gradient; the payload is in reported.h
 //   host    Snapshot         send your weights; no payload
 //   worker  Snapshot         the weights, on request or unprompted
 //   host    Stop             compute no more
@@ -37,6 +37,7 @@
 #include "live/worker_session.h"
 #include "peer/membership.h"
 #include "protocol/messages.h"
+#include "protocol/traffic.h"
 #include "wire/transport.h"
 
 namespace outpace::collective {
@@ -91,6 +92,7 @@ class Member {
     double loss;             // Mean; may be infinite or NaN, although no message can carry that.
     double compute_seconds;
     double runtime;  // Seconds from receiving the weights to the gradient, including delays.
+    protocol::Carried carried{};  // What this worker has sent to others since its last report.
   };
   void report(const Report& report);
   // Lives while a mini-batch is computed, by this worker alone: it waits for no other. While that

@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "collective/stepper.h"
+#include "compress/format.h"
 #include "peer/averaging.h"
 #include "peer/batch_plan.h"
 #include "peer/journal.h"
@@ -30,7 +31,10 @@ struct PeerOptions {
   worker::Graph graph = worker::Graph::kBipartite;  // is kPull or kPush.
   std::uint32_t average_every = 1;  // Gradients for each averaging that a worker begins.
   double elasticity = 0.9;          // For kElastic: beta; alpha is beta / workers.
-  peer::Journal journal{};          // What this worker decides; called by any of its threads.
+  // How workers write what they send to each other: the gradients of a ring, the weights of a
+  // gossip, which has no feedback.
+  compress::Compression compression{};
+  peer::Journal journal{};  // What this worker decides; called by any of its threads.
 };
 
 }  // namespace outpace::collective

@@ -77,7 +77,18 @@ Ring::Ring(const PeerOptions& options,
       sum_(numbers_ + 1),
       last_(numbers_ + 1),
       // Clipping needs the whole gradient first, so nothing overlaps.
-      at_once_(options.clip_norm == 0.0) {}
+      at_once_(options.clip_norm == 0.0) {
+  if (options.compression.format.kind == compress::Kind::kNone) {
+    return;
+  }
+  for (const worker::Bucket& bucket :
+       worker::plan_buckets(sizes_with_votes(source), options.bucket_bytes)) {
+    if (bucket.begin < numbers_) {
+      packed_.try_emplace(
+          bucket.begin, options.compression, std::min(bucket.end, numbers_) - bucket.begin);
+    }
+  }
+}
 
 void Ring::run(Member& member) {
   while (true) {
@@ -100,6 +111,8 @@ protocol::Group Ring::form(Member& member) {
   group.size = static_cast<std::uint32_t>(next.members.size());
   group.generation = next.generation;
   group.dead_link = member.silence_allowed();
+  rank_ = group.rank;
+  size_ = group.size;
   group_.emplace(std::move(group));
   member.set_leave([this] { group_->abort(); });
   group_->join();
@@ -119,6 +132,7 @@ void Ring::train(Member& member, const protocol::Group& group) {
     for (const peer::Ring::Action& action : actions) {
       std::visit(Overloaded{[&](const peer::Ring::HandOn& hand) {
                               group_->send(rank_of(hand.to, group), kCatchUp, last_);
+                              carried_.add(numbers_, sizeof(float) * numbers_);
                             },
                             [&](const peer::Ring::CatchUp& with) {
                               group_->receive(rank_of(with.from, group), kCatchUp, last_);
@@ -152,7 +166,11 @@ void Ring::apply(Member& member, const peer::Ring::Apply& step) {
   const std::uint64_t nominal = std::uint64_t{options_.batches.batch} * options_.batches.workers;
   stepper_.step(
       {.examples = step.examples, .nominal = nominal, .applied = step.applied}, mean, weights_);
+  for (auto& [begin, sum] : packed_) {
+    sum.accepted();
+  }
   if (report_) {
+    report_->carried = std::exchange(carried_, {});
     member.report(*report_);
     report_.reset();
   }
@@ -177,6 +195,9 @@ void Ring::compute(Member& member, const peer::BatchPlan::Update& update, Sequen
                               static_cast<double>(update.examples));
   fill_.restart();
   held_.clear();
+  for (auto& [begin, sum] : packed_) {
+    sum.given_up();  // That of an update which is made again; else there is nothing to give up.
+  }
   const std::size_t tensors = source_.manifest().tensors.size();
   tensor_ready(tensors);  // The votes.
   const std::span<float> gradient = std::span(sum_).first(numbers_);
@@ -224,10 +245,23 @@ void Ring::tensor_ready(std::size_t tensor) {
 void Ring::send(const worker::Bucket& bucket) {
   const std::span<float> part = std::span(sum_).subspan(bucket.begin, bucket.end - bucket.begin);
   const std::size_t weighed = std::min(bucket.end, numbers_) - std::min(bucket.begin, numbers_);
-  for (float& number : part.first(weighed)) {
+  const std::span<float> gradient = part.first(weighed);
+  for (float& number : gradient) {
     number *= share_;
   }
-  group_->begin_sum(part);
+  if (weighed > 0) {
+    carried_ = carried_ + carried_by_sum(options_.compression.format, weighed, rank_, size_);
+  }
+  const auto packed = packed_.find(bucket.begin);
+  if (packed == packed_.end()) {
+    return group_->begin_sum(part);
+  }
+  group_->begin([&sum = packed->second, gradient, rank = rank_, size = size_](const Swap& swap) {
+    sum.sum(gradient, rank, size, swap);
+  });
+  if (weighed < part.size()) {
+    group_->begin_sum(part.subspan(weighed));  // The votes, which must be exact.
+  }
 }
 
 }  // namespace outpace::collective

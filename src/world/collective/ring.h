@@ -5,7 +5,8 @@
 // during the backward passes (worker/bucket_plan.h), and each takes the same step with the same
 // mean. In a ring all-reduce of W workers, each sends and receives 2 (W - 1) / W of the gradient,
 // in 2 (W - 1) steps: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
-// workstations", J. Parallel Distrib. Comput. 69 (2009), section 3.
+// workstations", J. Parallel Distrib. Comput. 69 (2009), section 3. Packed gradients are summed as
+// packed_sum.h says; all workers end with the same bits then too.
 //
 // A worker that dies, or is silent, breaks the sum that is open on all others: none of them applies
 // a part of it. Those that are left form a new ring (peer/formation.h). Some of them may have
@@ -17,15 +18,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "base/ids.h"
 #include "collective/gloo_group.h"
 #include "collective/member.h"
+#include "collective/packed_sum.h"
 #include "collective/peer_options.h"
 #include "collective/stepper.h"
 #include "peer/ring.h"
+#include "protocol/traffic.h"
 #include "worker/bucket_plan.h"
 #include "worker/gradient_source.h"
 #include "worker/order.h"
@@ -86,7 +91,11 @@ class Ring {
   bool at_once_ = true;                   // Whether buckets are sent as they fill.
   // Otherwise they are held back and sent together when the whole gradient is ready.
   std::vector<worker::Bucket> held_;
-  std::optional<GlooGroup> group_;  // Last: its threads use the sums.
+  std::uint32_t rank_ = 0;  // In the present group, or the last.
+  std::uint32_t size_ = 1;
+  std::map<std::size_t, PackedSum> packed_;  // By the bucket's begin; none unless they are packed.
+  protocol::Carried carried_;                // Since the last report.
+  std::optional<GlooGroup> group_;           // Last: its threads use the sums.
 };
 
 }  // namespace outpace::collective

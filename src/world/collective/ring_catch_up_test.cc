@@ -3,6 +3,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -11,6 +13,8 @@
 #include "base/temporary_directory_test.h"
 #include "collective/gloo_group.h"
 #include "collective/member.h"
+#include "collective/packed_sum.h"
+#include "collective/reported.h"
 #include "collective/ring.h"
 #include "collective/run_test.h"
 #include "live/mailbox.h"
@@ -73,7 +77,9 @@ class ScriptedHost {
   std::unique_ptr<wire::ServerTransport> transport_;
 };
 
-TEST(RingCatchUp, AWorkerThatIsBehindGetsTheSumOfOneThatHasIt) {
+// `spec`: how gradients are packed.
+void expect_to_catch_up(const std::string& spec) {
+  const auto compression = compress::Compression::parse(spec);
   const TemporaryDirectory folder;
   const std::string rendezvous = folder.path() / "rendezvous";
   ScriptedHost host("unix:" + (folder.path() / "host").string());
@@ -86,7 +92,8 @@ TEST(RingCatchUp, AWorkerThatIsBehindGetsTheSumOfOneThatHasIt) {
     Ring ring({.worker = id,
                .batches = {.workers = 3, .batch = 4, .examples = 100, .updates = 2},
                .rule = {.optimizer = Spec::parse("momentum"), .rate = 0.25},
-               .bucket_bytes = 8},
+               .bucket_bytes = 8,
+               .compression = compression},
               source.initial_weights(),
               {.rendezvous = rendezvous, .token = "secret"},
               source,
@@ -104,7 +111,7 @@ TEST(RingCatchUp, AWorkerThatIsBehindGetsTheSumOfOneThatHasIt) {
   std::jthread behind([&] { live(kBehind); });
   for (const WorkerId worker : {kAhead, kBehind}) {
     (void)host.next<protocol::Hello>(worker);
-    host.authorise(worker, 5);
+    host.authorise(worker, kReportedNumbers);
     host.send(worker,
               protocol::Welcome{.job = 1,
                                 .generation = 1,
@@ -139,9 +146,19 @@ TEST(RingCatchUp, AWorkerThatIsBehindGetsTheSumOfOneThatHasIt) {
   const auto of_ahead = pair_up(kAhead, 1);
   std::vector<float> votes_and_b(4);  // The buckets, in their order.
   std::vector<float> a(2);
-  of_ahead->begin_sum(votes_and_b);
-  of_ahead->begin_sum(a);
-  of_ahead->wait_for_sums();
+  if (spec == "none") {
+    of_ahead->begin_sum(votes_and_b);
+    of_ahead->begin_sum(a);
+    of_ahead->wait_for_sums();
+  } else {
+    PackedSum packed_b(compression, 3);
+    PackedSum packed_a(compression, 2);
+    const std::span<float> b = std::span(votes_and_b).first(3);
+    of_ahead->begin([&](const Swap& swap) { packed_b.sum(b, 1, 2, swap); });
+    of_ahead->begin_sum(std::span(votes_and_b).last(1));
+    of_ahead->begin([&](const Swap& swap) { packed_a.sum(a, 1, 2, swap); });
+    of_ahead->wait_for_sums();
+  }
   EXPECT_EQ(host.next<protocol::Push>(kAhead).id.sequence, Sequence{1});
   const auto of_behind = pair_up(kBehind, 2);
   ask(kAhead, 3, 1);
@@ -166,6 +183,14 @@ TEST(RingCatchUp, AWorkerThatIsBehindGetsTheSumOfOneThatHasIt) {
   ahead.join();
   behind.join();
   EXPECT_EQ(weights[kAhead], weights[kBehind]);  // To the bit.
+}
+
+TEST(RingCatchUp, AWorkerThatIsBehindGetsTheSumOfOneThatHasIt) {
+  expect_to_catch_up("none");
+}
+
+TEST(RingCatchUp, SoItDoesWithPackedGradients) {
+  expect_to_catch_up("int8");
 }
 
 }  // namespace

@@ -27,11 +27,15 @@ std::uint32_t Tally::live() const {
       std::ranges::count_if(statistics_.workers, [](const auto& worker) { return worker.live; }));
 }
 
-void Tally::gradient(Time now, const protocol::Push& report, float runtime) {
+void Tally::gradient(Time now, const protocol::Push& report, const Reported& told) {
   const WorkerId worker = report.id.worker;
   server::WorkerStatistics& counts = statistics_.workers.at(index(worker));
   counts.compute_seconds += report.compute_seconds;
-  counts.runtimes.push_back(runtime);
+  counts.runtimes.push_back(told.runtime);
+  // Workers of a ring send each other gradients, and those of a gossip weights.
+  protocol::Traffic& traffic = statistics_.traffic;
+  protocol::Carried& carried = topology_ == Topology::kRing ? traffic.gradients : traffic.weights;
+  carried = carried + told.carried;
   statistics_.count_loss(report.loss);
   if (topology_ == Topology::kGossip) {
     ++counts.accepted;

@@ -13,6 +13,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "collective/reported.h"
 #include "peer/batch_plan.h"
 #include "protocol/messages.h"
 #include "server/statistics.h"
@@ -29,10 +30,9 @@ class Tally {
 
   void joined(WorkerId worker, const std::string& host);
   void left(WorkerId worker);
-  // A worker applied an update, in a ring that of all workers. It reports its own gradient, which
-  // took `runtime` seconds from the weights on. `now`: on the run's clock. REQUIRES: the worker of
-  // the report belongs to this run.
-  void gradient(Time now, const protocol::Push& report, float runtime);
+  // A worker applied an update, in a ring that of all workers. It reports its own gradient. `now`:
+  // on the run's clock. REQUIRES: the worker of the report belongs to this run.
+  void gradient(Time now, const protocol::Push& report, const Reported& told);
   // A ring goes on from this version with these workers.
   void formed(Time now, Version version, const std::vector<WorkerId>& members);
   // No more reports will come; in the last update of a ring, some workers may have no examples.

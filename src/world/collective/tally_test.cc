@@ -31,13 +31,13 @@ TEST(Tally, ARingsUpdateIsOverWhenAllHaveReported) {
   tally.joined(WorkerId{0}, "a");
   tally.joined(WorkerId{1}, "b");
   EXPECT_EQ(tally.live(), 2U);
-  tally.gradient(at(10), report(0, 1, 8, 2.0), 0.00F);
+  tally.gradient(at(10), report(0, 1, 8, 2.0), {.runtime = 0.00F});
   EXPECT_EQ(tally.statistics().updates, 0U);
-  tally.gradient(at(30), report(1, 1, 8, 2.0), 0.01F);
+  tally.gradient(at(30), report(1, 1, 8, 2.0), {.runtime = 0.01F});
   EXPECT_EQ(tally.version(), Version{1});
   EXPECT_EQ(tally.statistics().last_commit, at(30));
-  tally.gradient(at(40), report(0, 2, 8, 1.0), 0.00F);
-  tally.gradient(at(60), report(1, 2, 8, 1.0), 0.01F);
+  tally.gradient(at(40), report(0, 2, 8, 1.0), {.runtime = 0.00F});
+  tally.gradient(at(60), report(1, 2, 8, 1.0), {.runtime = 0.01F});
   const server::Statistics& found = tally.statistics();
   EXPECT_EQ(found.updates, 2U);
   EXPECT_EQ(found.gradients_applied, 4U);
@@ -52,9 +52,9 @@ TEST(Tally, ARingsLastUpdateCountsThoughNotAllHadExamples) {
   Tally tally(Topology::kRing, {.workers = 2, .batch = 4, .examples = 12, .epochs = 1});
   tally.joined(WorkerId{0}, "a");
   tally.joined(WorkerId{1}, "b");
-  tally.gradient(at(1), report(0, 1, 4, 1.0), 0.00F);
-  tally.gradient(at(1), report(1, 1, 4, 1.0), 0.01F);
-  tally.gradient(at(2), report(0, 2, 4, 1.0), 0.00F);
+  tally.gradient(at(1), report(0, 1, 4, 1.0), {.runtime = 0.00F});
+  tally.gradient(at(1), report(1, 1, 4, 1.0), {.runtime = 0.01F});
+  tally.gradient(at(2), report(0, 2, 4, 1.0), {.runtime = 0.00F});
   EXPECT_EQ(tally.statistics().updates, 1U);
   tally.finish();
   EXPECT_EQ(tally.statistics().updates, 2U);
@@ -66,16 +66,16 @@ TEST(Tally, AnUpdateCountsWholeThoughAWorkerDiedBeforeItReported) {
   for (std::uint32_t worker = 0; worker < 3; ++worker) {
     tally.joined(WorkerId{worker}, "a");
   }
-  tally.gradient(at(1), report(0, 1, 4, 1.0), 0.0F);
+  tally.gradient(at(1), report(0, 1, 4, 1.0), {.runtime = 0.0F});
   tally.left(WorkerId{2});  // It had applied the update, as the others did.
   EXPECT_EQ(tally.statistics().updates, 0U);
-  tally.gradient(at(2), report(1, 1, 4, 1.0), 0.0F);
+  tally.gradient(at(2), report(1, 1, 4, 1.0), {.runtime = 0.0F});
   EXPECT_EQ(tally.statistics().updates, 1U);
   EXPECT_EQ(tally.statistics().examples_applied, 12U);
   EXPECT_EQ(tally.statistics().workers[2].examples_applied, 4U);
   tally.formed(at(3), Version{1}, {WorkerId{0}, WorkerId{1}});
-  tally.gradient(at(4), report(0, 2, 4, 1.0), 0.0F);
-  tally.gradient(at(5), report(1, 2, 4, 1.0), 0.0F);
+  tally.gradient(at(4), report(0, 2, 4, 1.0), {.runtime = 0.0F});
+  tally.gradient(at(5), report(1, 2, 4, 1.0), {.runtime = 0.0F});
   EXPECT_EQ(tally.statistics().updates, 2U);
   EXPECT_EQ(tally.statistics().examples_applied, 20U);
   EXPECT_EQ(tally.statistics().workers[2].examples_applied, 4U);
@@ -86,12 +86,12 @@ TEST(Tally, AnUpdateThatOnlyTheDeadHadAppliedIsNotCounted) {
   for (std::uint32_t worker = 0; worker < 3; ++worker) {
     tally.joined(WorkerId{worker}, "a");
   }
-  tally.gradient(at(1), report(2, 1, 4, 1.0), 0.0F);
+  tally.gradient(at(1), report(2, 1, 4, 1.0), {.runtime = 0.0F});
   tally.left(WorkerId{2});
   tally.formed(at(3), Version{0}, {WorkerId{0}, WorkerId{1}});
   EXPECT_EQ(tally.statistics().examples_applied, 0U);
-  tally.gradient(at(4), report(0, 1, 4, 1.0), 0.0F);
-  tally.gradient(at(5), report(1, 1, 4, 1.0), 0.0F);
+  tally.gradient(at(4), report(0, 1, 4, 1.0), {.runtime = 0.0F});
+  tally.gradient(at(5), report(1, 1, 4, 1.0), {.runtime = 0.0F});
   tally.finish();
   EXPECT_EQ(tally.statistics().updates, 1U);
   EXPECT_EQ(tally.statistics().examples_applied, 8U);
@@ -99,9 +99,9 @@ TEST(Tally, AnUpdateThatOnlyTheDeadHadAppliedIsNotCounted) {
 
 TEST(Tally, EveryGradientOfAGossipIsAnUpdate) {
   Tally tally(Topology::kGossip, {.workers = 2});
-  tally.gradient(at(10), report(0, 1, 8, 2.0), 0.00F);
-  tally.gradient(at(15), report(0, 2, 8, 2.0), 0.00F);
-  tally.gradient(at(40), report(1, 1, 8, 1.0), 0.01F);
+  tally.gradient(at(10), report(0, 1, 8, 2.0), {.runtime = 0.00F});
+  tally.gradient(at(15), report(0, 2, 8, 2.0), {.runtime = 0.00F});
+  tally.gradient(at(40), report(1, 1, 8, 1.0), {.runtime = 0.01F});
   const server::Statistics& found = tally.statistics();
   EXPECT_EQ(found.updates, 3U);
   EXPECT_EQ(found.last_commit, at(40));

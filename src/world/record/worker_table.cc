@@ -62,12 +62,17 @@ std::string carried_text(const protocol::Carried& carried) {
   return text;
 }
 
-// A line; empty if it is not known.
+// A line; empty if it is not known. A ring carries gradients alone, and a gossip weights.
 std::string traffic_text(const protocol::Traffic& traffic) {
-  return traffic == protocol::Traffic{} ? ""
-                                        : fmt::format("  gradients took {}, weights {}\n",
-                                                      carried_text(traffic.gradients),
-                                                      carried_text(traffic.weights));
+  std::string text;
+  for (const auto& [what, carried] :
+       {std::pair("gradients", traffic.gradients), std::pair("weights", traffic.weights)}) {
+    if (carried.payloads > 0) {
+      text += fmt::format("{}{} {}", text.empty() ? "  " : ", ", what, text.empty() ? "took " : "");
+      text += carried_text(carried);
+    }
+  }
+  return text.empty() ? "" : text + "\n";
 }
 
 // What is unusual about a worker; empty for most.
