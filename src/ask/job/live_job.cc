@@ -39,8 +39,19 @@ void check_packing(const OptionList& options, const TrainJob& job) {
                       (ring ? "gradients, and no weights travel" : "the weights that travel") +
                       "; remove it");
   }
-  if (!ring) {
-    refuse(options, job.topology, "compress", "--topology ps or ring");
+  const auto asked = compress::Compression::parse(job.training.compress.text);
+  if (ring || asked.format.kind == compress::Kind::kNone) {
+    return;
+  }
+  if (asked.format.kind == compress::Kind::kTopK) {
+    throw usage_error("--compress " + asked.name() +
+                      " conflicts with --topology gossip: weights that are not sent are not 0; "
+                      "take bf16 or int8");
+  }
+  if (asked.feedback != 1.0) {
+    throw usage_error("--compress " + asked.name() +
+                      " conflicts with --topology gossip: its workers keep their weights as they "
+                      "are, and nothing is left behind; remove feedback");
   }
 }
 

@@ -49,6 +49,23 @@ TEST(LiveJob, ARingPacksGradientsAndNoWeights) {
             "and no weights travel; remove it");
 }
 
+TEST(LiveJob, AGossipPacksWholeWeightsAndLeavesNothingBehind) {
+  for (const char* packs : {"none", "bf16", "fp16", "int8", "int4"}) {
+    Train gossip;
+    EXPECT_EQ(refusal(gossip.give("topology", "gossip").give("compress", packs)), "accepted");
+  }
+  Train gossip;
+  gossip.give("topology", "gossip").give("compress", "topk");
+  EXPECT_EQ(refusal(gossip),
+            "--compress topk:share=0.01,bits=8 conflicts with --topology gossip: weights that are "
+            "not sent are not 0; take bf16 or int8");
+  gossip.give("compress", "int8:feedback=0.5");
+  EXPECT_NE(refusal(gossip).find("nothing is left behind; remove feedback"), std::string::npos);
+  gossip.give("compress", "int8").give("compress-weights", "int8");
+  EXPECT_NE(refusal(gossip).find("where --compress packs the weights that travel"),
+            std::string::npos);
+}
+
 TEST(LiveJob, APageIsAtTheAddressOrAtAFreePort) {
   Train train;
   EXPECT_FALSE(train.job.output.dashboard);

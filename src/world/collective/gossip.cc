@@ -106,15 +106,23 @@ void Gossip::average(Member& member) {
       group.abort();
       replica_.leave_group();
     });
+    std::exception_ptr failure;
     try {
       meet_in(group, *next);
     } catch (const GroupBroken& /*why*/) {
       // The host knows who is gone.
+    } catch (...) {
+      failure = std::current_exception();
     }
     member.set_leave(nullptr);
     replica_.disconnected();
-    const std::lock_guard lock(mutex_);
-    group_ = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      group_ = nullptr;
+    }
+    if (failure) {
+      std::rethrow_exception(failure);
+    }
   }
 }
 
@@ -132,6 +140,7 @@ void Gossip::meet_in(GlooGroup& group, const protocol::Group& members) {
   Meetings({.averaging = options_.averaging,
             .alpha = static_cast<float>(options_.elasticity / options_.batches.workers),
             .place = place,
+            .format = options_.compression.format,
             .journal = options_.journal},
            peer::neighbours_in(place, options_.averaging, options_.graph, options_.seed),
            group,
@@ -199,7 +208,8 @@ void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
                  .examples = static_cast<std::uint32_t>(examples.size()),
                  .loss = loss,
                  .compute_seconds = took,
-                 .runtime = runtime});
+                 .runtime = runtime,
+                 .carried = replica_.take_carried()});
 }
 
 protocol::Ranges Gossip::next_examples() {

@@ -131,10 +131,15 @@ void Replica::meet_centre(std::span<const float> then, std::span<const float> ce
   over(/*own=*/true);
 }
 
-std::vector<float> Replica::answer_of_centre(std::span<const float> theirs, float alpha) {
+std::vector<float> Replica::answer_of_centre(std::span<const float> theirs,
+                                             float alpha,
+                                             const AsSent& as_sent) {
   const std::lock_guard lock(mutex_);
   CHECK(holds_centre_);
   std::vector<float> then = centre_;
+  if (as_sent) {
+    as_sent(then);
+  }
   move_towards(centre_, then, theirs, alpha);
   return then;
 }
@@ -160,6 +165,16 @@ void Replica::push_in(std::span<const float> theirs) {
   for (std::size_t i = 0; i < pushed_.size(); ++i) {
     pushed_[i] += theirs[i];
   }
+}
+
+void Replica::carried(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  carried_.add(weights_.size(), bytes);
+}
+
+protocol::Carried Replica::take_carried() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(carried_, {});
 }
 
 void Replica::over(bool own) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "peer/turns.h"
+#include "protocol/traffic.h"
 
 namespace outpace::collective {
 
@@ -71,14 +72,22 @@ class Replica {
   void meet_centre(float alpha);
   // The same where another worker holds the centre: `then` is what was sent.
   void meet_centre(std::span<const float> then, std::span<const float> centre, float alpha);
-  // Moves the centre towards another worker's weights, and returns what it was.
-  [[nodiscard]] std::vector<float> answer_of_centre(std::span<const float> theirs, float alpha);
+  // Moves the centre towards another worker's weights, and returns what it was, `as_sent`: this
+  // changes it to what the other worker gets. Null: it gets the numbers themselves.
+  using AsSent = std::function<void(std::vector<float>&)>;
+  [[nodiscard]] std::vector<float> answer_of_centre(std::span<const float> theirs,
+                                                    float alpha,
+                                                    const AsSent& as_sent = nullptr);
   // This worker's own meeting is over, and nothing moved.
   void sent();
   // There is no meeting of this worker's own to be had.
   void skip();
   // Keeps another worker's weights for the next step().
   void push_in(std::span<const float> theirs);
+  // Weights were sent to another worker in this many bytes.
+  void carried(std::uint64_t bytes);
+  // What was sent since the last call.
+  [[nodiscard]] protocol::Carried take_carried();
 
  private:
   // REQUIRES: mutex_ is held.
@@ -92,6 +101,7 @@ class Replica {
   std::vector<float> pushed_;  // The sum of what came since the last step.
   std::uint32_t pushes_ = 0;   // How many that were.
   peer::Turns turns_;
+  protocol::Carried carried_;
   bool left_ = false;
 };
 
