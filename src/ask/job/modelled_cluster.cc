@@ -16,8 +16,8 @@ void declare_packing(OptionList& options, ModelledPacking& packing) {
   constexpr double kRateMost = 1e3;
   options.add("compress",
               packing.gradients,
-              "How workers pack what they push, as in train: none, bf16, fp16, int8, int4 or "
-              "topk:share=0.01,bits=8");
+              "How workers pack what they push, or without a server send each other, as in train: "
+              "none, bf16, fp16, int8, int4 or topk:share=0.01,bits=8");
   options.add("compress-weights",
               packing.weights,
               "How the server packs weights, as in train: none, bf16, int8 or delta; under delta "
@@ -32,17 +32,24 @@ void declare_packing(OptionList& options, ModelledPacking& packing) {
 }
 
 void check(const ModelledPacking& packing, const std::vector<std::string>& topologies) {
-  (void)compress::Compression::parse(packing.gradients.text);
+  const auto gradients = compress::Compression::parse(packing.gradients.text);
   (void)compress::parse_weights(packing.weights.text);
   if (packing.rate && !packing.any()) {
     throw usage_error(
         "--compress-rate without --compress or --compress-weights: nothing is packed; remove it");
   }
-  if (packing.any() && !topologies.empty() &&
-      std::ranges::find(topologies, "ps") == topologies.end()) {
+  const auto has = [&](const char* topology) {
+    return std::ranges::find(topologies, topology) != topologies.end();
+  };
+  if (packing.weights.text != "none" && !topologies.empty() && !has("ps")) {
     throw usage_error(
-        "--compress and --compress-weights belong to --topology ps: a ring and a gossip send all "
-        "numbers; remove them, or add ps to --topology");
+        "--compress-weights belongs to --topology ps: --compress packs what workers of a ring or a "
+        "gossip send each other; remove it, or add ps to --topology");
+  }
+  if (gradients.format.kind == compress::Kind::kTopK && has("gossip")) {
+    throw usage_error("--compress " + gradients.name() +
+                      " conflicts with --topology gossip: weights that are not sent are not 0; "
+                      "take bf16 or int8, or remove gossip from --topology");
   }
 }
 

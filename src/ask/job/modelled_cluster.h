@@ -39,7 +39,7 @@ struct ModelledCluster {
   std::uint32_t bucket_kib = 1024;   // For a ring.
   GossipOptions gossip;              // But for its elasticity.
   std::optional<Bytes> send_window;  // Nothing: weights for several workers go out together.
-  ModelledPacking packing;           // With a server.
+  ModelledPacking packing;           // Its weights: with a server.
   std::string runtime;               // Empty: the profile's computing.
   Delays delays;
   std::uint32_t cores = 0;

@@ -47,7 +47,12 @@ TEST(ModelledCluster, PacksAsTrainDoes) {
     return refusal_of([&] { check(delta.job, topologies); });
   };
   EXPECT_EQ(with({"ring", "ps"}), "accepted");
-  EXPECT_NE(with({"ring"}).find("belong to --topology ps"), std::string::npos);
+  EXPECT_NE(with({"ring"}).find("--compress-weights belongs to --topology ps"), std::string::npos);
+  delta.give("compress-weights", "none").give("compress", "topk");
+  EXPECT_EQ(with({"ring"}), "accepted");
+  EXPECT_NE(with({"ring", "gossip"}).find("conflicts with --topology gossip"), std::string::npos);
+  delta.give("compress", "int8");
+  EXPECT_EQ(with({"gossip"}), "accepted");
 }
 
 TEST(ModelledCluster, AGossipIsThatOfTrain) {

@@ -124,8 +124,12 @@ ModelledWorkers ClusterModel::stepping(ModelledWorkers workers, std::uint32_t lo
   return workers;
 }
 
-RingCluster ClusterModel::ring() const {
-  return ring_costs(profile_, wires_, options_.bucket_kib * kBytesOfKib);
+RingCluster ClusterModel::peers(Topology topology, std::uint32_t workers) const {
+  return packed(ring_costs(profile_, wires_, options_.bucket_kib * kBytesOfKib),
+                topology,
+                workers,
+                wires_,
+                packing_);
 }
 
 CoarseCluster ClusterModel::coarse_cluster(const ClusterKind& kind,
@@ -133,7 +137,7 @@ CoarseCluster ClusterModel::coarse_cluster(const ClusterKind& kind,
   CoarseCluster cluster{.topology = kind.topology,
                         .barrier = {BarrierKind::kNone},
                         .served = {},
-                        .ring = ring(),
+                        .ring = peers(kind.topology, workers.count()),
                         .gossip = {.options = options_.gossip}};
   if (kind.topology == Topology::kGossip && workers.count() > 1) {
     cluster.gossip.neighbours = worker::mean_neighbours(
@@ -393,7 +397,7 @@ SampledTimingOptions ClusterModel::timing(const ModelledWorkers& workers, double
 
 std::string ClusterModel::caveat_of_gossip() const {
   const job::Averaging averaging = options_.gossip.averaging;
-  const double meeting = meeting_seconds(ring(), averaging);
+  const double meeting = meeting_seconds(peers(Topology::kGossip, 2), averaging);
   const double gradient =
       std::accumulate(seconds_.begin(), seconds_.end(), 0.0) / static_cast<double>(seconds_.size());
   if (averaging == job::Averaging::kElastic && meeting > options_.gossip.average_every * gradient) {
@@ -417,7 +421,7 @@ std::string ClusterModel::caveat_of_gossip() const {
 }
 
 GossipOfEvents ClusterModel::gossip_of_events(const ModelledWorkers& workers) const {
-  const RingCluster costs = ring();
+  const RingCluster costs = peers(Topology::kGossip, workers.count());
   return {
       .timing = timing(workers, 0.0),
       .options = options_.gossip,
@@ -432,7 +436,7 @@ GossipOfEvents ClusterModel::gossip_of_events(const ModelledWorkers& workers) co
 }
 
 RingOfEvents ClusterModel::ring_of_events(const ModelledWorkers& workers) const {
-  const RingCluster costs = ring();
+  const RingCluster costs = peers(Topology::kRing, workers.count());
   std::vector<RingOfEvents::Bucket> buckets;
   for (const BucketShare& bucket : costs.buckets) {
     buckets.push_back({.ready = bucket.ready, .seconds = costs.payload_seconds * bucket.bytes});

@@ -108,7 +108,8 @@ class ClusterModel {
   [[nodiscard]] bool has_settled(const ClusterKind& kind,
                                  const ModelledWorkers& workers,
                                  const Rate& rate) const;
-  [[nodiscard]] RingCluster ring() const;
+  // What a ring or a gossip of these workers costs.
+  [[nodiscard]] RingCluster peers(Topology topology, std::uint32_t workers) const;
   // What packing costs: in rounds, all workers have had the same releases.
   [[nodiscard]] PackingCosts packing_of(const ClusterKind& kind,
                                         const ModelledWorkers& workers) const;

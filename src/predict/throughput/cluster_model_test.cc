@@ -74,6 +74,29 @@ TEST(ClusterModel, PackedTransfersTakeTheirBytes) {
               1.0);
 }
 
+// The same payload without a server, among four workers, and a message of 0.5 ms.
+TEST(ClusterModel, PacksWhatWorkersSendEachOther) {
+  job::ModelledCluster slow{.bandwidth = job::Value<job::Bandwidth>::parse("1Mbps"),
+                            .latency = std::chrono::milliseconds(5)};
+  const double whole = 0.032 * 1514 / 1448;
+  const double plain_ring = rates_of(kRing, 4, slow).fine;
+  const double plain_gossip = rates_of(kGossip, 4, slow).fine;
+  slow.packing.gradients = Spec::parse("int8");
+  const BothRates ring = rates_of(kRing, 4, slow);
+  const BothRates gossip = rates_of(kGossip, 4, slow);
+  // 2 (W - 1) / W of the payload, and of six latencies two.
+  EXPECT_NEAR(4 * 8 / plain_ring - 4 * 8 / ring.fine, 1.5 * (1 - 0.258) * whole + 4 * 0.005, 1e-4);
+  EXPECT_NEAR(ring.coarse, ring.fine, 0.01 * ring.fine);
+  EXPECT_GT(gossip.fine, 1.3 * plain_gossip);
+  // At 1 MB/s a worker packs 4 kB, and unpacks 7 kB.
+  slow.packing.rate = 1e-3;
+  const BothRates busy = rates_of(kRing, 4, slow);
+  EXPECT_NEAR(4 * 8 / busy.fine - 4 * 8 / ring.fine, 0.004 + 0.007, 1e-4);
+  EXPECT_NEAR(busy.coarse, busy.fine, 0.01 * busy.fine);
+  EXPECT_LT(rates_of(kGossip, 4, slow).fine, gossip.fine);
+  EXPECT_LT(rates_of(kGossip, 4, slow).coarse, gossip.coarse);
+}
+
 TEST(ClusterModel, PacksTransfersThatOverlapWithComputing) {
   MeasuredProfile profile = even_profile();
   profile.manifest.tensors = {{.name = "a", .shape = {100'000}}, {.name = "b", .shape = {100'000}}};

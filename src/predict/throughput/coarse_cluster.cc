@@ -84,6 +84,25 @@ RingCluster ring_costs(const MeasuredProfile& profile,
           .buckets = buckets_of(profile, bucket_bytes)};
 }
 
+RingCluster packed(RingCluster cluster,
+                   Topology topology,
+                   std::uint32_t workers,
+                   const Wires& wires,
+                   const PackingCosts& packing) {
+  if (packing.pack_seconds == 0.0) {
+    return cluster;
+  }
+  cluster.payload_seconds *= packing.gradient_share;
+  if (topology == Topology::kRing) {
+    const double steps = std::max(1.0, workers - 1.0);
+    cluster.latency_seconds += wires.latency_seconds / steps - wires.latency_seconds;
+    cluster.fixed_seconds += packing.ring_seconds(workers);
+  } else {
+    cluster.payload_seconds += packing.meeting_seconds();
+  }
+  return cluster;
+}
+
 double backward_share(const MeasuredProfile& profile) {
   double forward = 0.0;
   double backward = 0.0;

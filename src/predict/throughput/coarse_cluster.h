@@ -48,6 +48,13 @@ inline constexpr std::uint64_t kBucketBytes = std::uint64_t{1} << 20U;  // By de
 [[nodiscard]] RingCluster ring_costs(const MeasuredProfile& profile,
                                      const Wires& wires,
                                      std::uint64_t bucket_bytes = kBucketBytes);
+// The same for workers that pack what they send each other: fewer bytes, and the time to pack. In a
+// ring all send to all, in two rounds of the links' latency; a message still costs what it does.
+[[nodiscard]] RingCluster packed(RingCluster cluster,
+                                 Topology topology,
+                                 std::uint32_t workers,
+                                 const Wires& wires,
+                                 const PackingCosts& packing);
 // The share of computing that comes after the first gradients are ready; 0 if a gradient has at
 // most one bucket of the default size, which goes out in one piece after the backward pass.
 [[nodiscard]] double backward_share(const MeasuredProfile& profile);

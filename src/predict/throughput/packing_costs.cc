@@ -75,7 +75,13 @@ PackingCosts packing_costs(const job::ModelledPacking& packing, double payload) 
       .worker_seconds = seconds(packs, gradient.pack) + seconds(packs_weights, weights.unpack),
       .gradient_seconds = seconds(packs, gradient.unpack),
       .weights_seconds = seconds(packs_weights, weights.pack),
-      .all_change = kind == compress::WeightsKind::kDelta};
+      .all_change = kind == compress::WeightsKind::kDelta,
+      .pack_seconds = seconds(packs, gradient.pack)};
+}
+
+double PackingCosts::ring_seconds(std::uint32_t workers) const {
+  CHECK(workers > 0);
+  return workers == 1 ? 0.0 : pack_seconds + (2.0 - 1.0 / workers) * gradient_seconds;
 }
 
 PackingCosts PackingCosts::shared_by(std::uint32_t workers) const {
@@ -85,11 +91,19 @@ PackingCosts PackingCosts::shared_by(std::uint32_t workers) const {
   return costs;
 }
 
-std::string PackingCosts::words() const {
+std::string PackingCosts::words(bool server) const {
   constexpr double kPercent = 100.0;
   constexpr double kMilli = 1e3;
   if (worker_seconds == 0.0) {
     return "";
+  }
+  if (!server) {
+    return fmt::format(
+        "what workers send each other takes {:.3g} % of its bytes as float32; to pack a whole "
+        "payload takes {:.2g} ms, and to unpack it {:.2g} ms",
+        kPercent * gradient_share,
+        kMilli * pack_seconds,
+        kMilli * gradient_seconds);
   }
   return fmt::format(
       "a gradient takes {:.3g} % of its bytes as float32, and the weights {:.3g} %{}; packing "

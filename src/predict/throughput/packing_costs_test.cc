@@ -38,6 +38,16 @@ TEST(PackingCosts, AreBytesAndTime) {
             "2 ms for weights");
 }
 
+TEST(PackingCosts, WithoutAServerAreOfWhatWorkersSendEachOther) {
+  const PackingCosts costs = costs_of("int8", "none", 2.0);
+  EXPECT_DOUBLE_EQ(costs.ring_seconds(4), 0.002 + 1.75 * 0.002);
+  EXPECT_EQ(costs.ring_seconds(1), 0.0);  // It sends nothing.
+  EXPECT_DOUBLE_EQ(costs.meeting_seconds(), 0.006);
+  EXPECT_EQ(costs.words(/*server=*/false),
+            "what workers send each other takes 25.8 % of its bytes as float32; to pack a whole "
+            "payload takes 2 ms, and to unpack it 2 ms");
+}
+
 // 245 chunks: two bytes of count and a bit for each number, beside the numbers as bf16.
 TEST(PackingCosts, TakeEveryNumberOfADeltaToChange) {
   const PackingCosts costs = costs_of("none", "delta");

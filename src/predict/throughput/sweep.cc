@@ -50,7 +50,8 @@ class Sweeper {
   void predict(std::uint32_t count, Sweep& sweep) const {
     const ModelledWorkers workers = model_.workers(count);
     sweep.ideal.push_back({count, model_.computing_alone(workers)});
-    sweep.packing = model_.packing().words();
+    sweep.packing = model_.packing().words(std::ranges::any_of(
+        kinds_, [](const ClusterKind& kind) { return kind.topology == Topology::kServer; }));
     for (ClusterKind kind : kinds_) {
       if (is_possible(kind, count, sweep)) {
         kind.shards = std::max(kind.shards, 1U);
