@@ -30,7 +30,7 @@ std::size_t length_of(std::size_t numbers, std::uint32_t rank, std::uint32_t siz
 }  // namespace
 
 PackedSum::PackedSum(const compress::Compression& compression, std::size_t numbers)
-    : feedback_(compression, numbers) {
+    : numbers_(numbers), feedback_(compression, numbers) {
   CHECK(compression.format.kind != compress::Kind::kNone);
 }
 
@@ -39,54 +39,59 @@ std::span<float> PackedSum::part(std::span<float> numbers, std::uint32_t rank) c
   return numbers.subspan(part.begin, part.end - part.begin);
 }
 
-void PackedSum::sum(std::span<float> numbers,
-                    std::uint32_t rank,
-                    std::uint32_t size,
-                    const Swap& swap) {
-  CHECK(rank < size);
+void PackedSum::sum(const Terms& terms, std::uint32_t rank, std::uint32_t size, const Swap& swap) {
+  CHECK(rank < size && terms.numbers.size() == numbers_);
   if (size == 1) {
     return;
   }
   size_ = size;
   sent_.resize(size);
   came_.resize(size);
-  const std::span<float> own = part(numbers, rank);
-  send_terms(numbers, rank, swap);
-  add_terms(own, rank);
-  send_sum(numbers, rank, swap);
+  send_terms(terms, rank, swap);
+  add_terms(terms, rank);
+  send_sum(terms.numbers, rank, swap);
 }
 
-void PackedSum::send_terms(std::span<float> numbers, std::uint32_t rank, const Swap& swap) {
-  const std::size_t own = part(numbers, rank).size();
+void PackedSum::send_terms(const Terms& terms, std::uint32_t rank, const Swap& swap) {
+  const std::size_t own = part(terms.numbers, rank).size();
+  const std::size_t exact = terms.exact.size();
   std::vector<std::span<const std::byte>> out(size_);
   std::vector<std::span<std::byte>> in(size_);
   for (std::uint32_t other = 0; other < size_; ++other) {
     if (other == rank) {
       continue;
     }
-    const std::span<float> term = part(numbers, other);
-    sent_[other].resize(parcel_bytes(feedback_.format(), term.size()));
-    feedback_.pack(part_of(numbers.size(), other, size_).begin, term, packed_in(sent_[other]));
-    seal(sent_[other]);
+    const std::span<float> term = part(terms.numbers, other);
+    sent_[other].resize(parcel_bytes(feedback_.format(), term.size(), exact));
+    feedback_.pack(part_of(numbers_, other, size_).begin, term, packed_in(sent_[other], exact));
+    seal(sent_[other], terms.exact);
     out[other] = sent_[other];
-    came_[other].resize(parcel_bytes(feedback_.format(), own));
+    came_[other].resize(parcel_bytes(feedback_.format(), own, exact));
     clear(came_[other]);
     in[other] = came_[other];
   }
   swap(out, in);
 }
 
-void PackedSum::add_terms(std::span<float> own, std::uint32_t rank) {
+void PackedSum::add_terms(const Terms& terms, std::uint32_t rank) {
+  const std::span<float> own = part(terms.numbers, rank);
   term_.resize(own.size());
-  for (std::uint32_t other = 0; other < size_; ++other) {
+  exact_.resize(terms.exact.size());
+  std::vector<float> exact(terms.exact.size());
+  for (std::uint32_t other = 0; other < size_; ++other) {  // In the same order everywhere.
     if (other == rank) {
-      continue;
+      exact_.assign(terms.exact.begin(), terms.exact.end());
+    } else {
+      open(feedback_.format(), other, came_[other], term_, exact_);
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        own[i] += term_[i];
+      }
     }
-    open(feedback_.format(), other, came_[other], term_);
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      own[i] += term_[i];
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      exact[i] += exact_[i];
     }
   }
+  std::ranges::copy(exact, terms.exact.begin());
 }
 
 void PackedSum::send_sum(std::span<float> numbers, std::uint32_t rank, const Swap& swap) {

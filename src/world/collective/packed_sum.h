@@ -32,10 +32,13 @@ class PackedSum {
   // For sums of this length. REQUIRES: not Kind::kNone.
   PackedSum(const compress::Compression& compression, std::size_t numbers);
 
-  // Replaces the numbers by the sum over all `size` members of which this is `rank`. With one
-  // member they stay as they are. Throws what `swap` does, and an Error if what came cannot be
-  // used.
-  void sum(std::span<float> numbers, std::uint32_t rank, std::uint32_t size, const Swap& swap);
+  struct Terms {
+    std::span<float> numbers;
+    std::span<float> exact{};  // These few are not rounded.
+  };
+  // Replaces the terms by the sum over all `size` members of which this is `rank`. With one member
+  // they stay as they are. Throws what `swap` does, and an Error if what came cannot be used.
+  void sum(const Terms& terms, std::uint32_t rank, std::uint32_t size, const Swap& swap);
   // The sum counts for all members, or for none.
   void accepted() { feedback_.accepted(); }
   void given_up() { feedback_.given_up(); }
@@ -43,17 +46,19 @@ class PackedSum {
   [[nodiscard]] std::span<const float> left() const { return feedback_.left(); }
 
  private:
-  void send_terms(std::span<float> numbers, std::uint32_t rank, const Swap& swap);
-  void add_terms(std::span<float> own, std::uint32_t rank);
+  void send_terms(const Terms& terms, std::uint32_t rank, const Swap& swap);
+  void add_terms(const Terms& terms, std::uint32_t rank);
   void send_sum(std::span<float> numbers, std::uint32_t rank, const Swap& swap);
 
   [[nodiscard]] std::span<float> part(std::span<float> numbers, std::uint32_t rank) const;
 
+  const std::size_t numbers_;
   std::uint32_t size_ = 1;
   compress::Feedback feedback_;
   std::vector<std::vector<std::byte>> sent_;  // Parcels, by rank.
   std::vector<std::vector<std::byte>> came_;
-  std::vector<float> term_;  // Another member's.
+  std::vector<float> term_;   // Another member's.
+  std::vector<float> exact_;  // The same.
 };
 
 // What one member sends for a sum of this many numbers. With Kind::kNone it is Gloo's sum, in which

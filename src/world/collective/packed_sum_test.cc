@@ -44,7 +44,7 @@ class Members {
     const auto size = static_cast<std::uint32_t>(terms.size());
     SwapInMemory memory(size);
     memory.each_rank([&](std::uint32_t rank, const Swap& swap) {
-      sums_[rank]->sum(terms[rank], rank, size, swap);
+      sums_[rank]->sum({.numbers = terms[rank]}, rank, size, swap);
     });
     sent_ = memory.sent();
     return terms;
@@ -182,6 +182,22 @@ TEST(PackedSum, WhatIsSentIsWhatIsCounted) {
   EXPECT_EQ(numbers, 2U * 3 * 1001);  // 2 (W - 1) times each number.
 }
 
+TEST(PackedSum, ExactNumbersAreNotRounded) {
+  constexpr std::uint32_t kSize = 3;
+  SwapInMemory memory(kSize);
+  std::vector<std::vector<float>> found(kSize);
+  memory.each_rank([&](std::uint32_t rank, const Swap& swap) {
+    std::vector<float> numbers(100, 1.0F);
+    std::vector<float> exact{0.1F * static_cast<float>(rank), 1e6F + static_cast<float>(rank)};
+    PackedSum(Compression::parse("int4"), 100)
+        .sum({.numbers = numbers, .exact = exact}, rank, kSize, swap);
+    found[rank] = exact;
+  });
+  EXPECT_EQ(found[0], (std::vector<float>{0.1F + 0.2F, 3'000'003.0F}));
+  EXPECT_EQ(found[1], found[0]);
+  EXPECT_EQ(found[2], found[0]);
+}
+
 TEST(PackedSum, NumbersThatAreNotFiniteReachEverybody) {
   auto terms = terms_of(3, 200, 5);
   terms[1][150] = std::numeric_limits<float>::quiet_NaN();
@@ -199,7 +215,7 @@ std::vector<float> beside(const std::string& spec,
   std::vector<float> numbers(kNumbers, 1.0F);
   PackedSum sum(Compression::parse(spec), kNumbers);
   int swaps = 0;
-  sum.sum(numbers, 0, 2, [&](const auto& /*out*/, const auto& in) {
+  sum.sum({.numbers = numbers}, 0, 2, [&](const auto& /*out*/, const auto& in) {
     if (swaps++ == 0) {
       sends(in[1]);
     } else {

@@ -28,17 +28,22 @@ std::uint32_t checksum_of(std::span<const std::byte> packed) {
 
 }  // namespace
 
-std::size_t parcel_bytes(const compress::Format& format, std::size_t numbers) {
-  return compress::packed_bytes(format, numbers) + kChecksum;
+std::size_t parcel_bytes(const compress::Format& format, std::size_t numbers, std::size_t exact) {
+  return compress::packed_bytes(format, numbers) + exact * sizeof(float) + kChecksum;
 }
 
-std::span<std::byte> packed_in(std::span<std::byte> parcel) {
-  CHECK(parcel.size() >= kChecksum);
-  return parcel.first(parcel.size() - kChecksum);
+std::span<std::byte> packed_in(std::span<std::byte> parcel, std::size_t exact) {
+  const std::size_t behind = exact * sizeof(float) + kChecksum;
+  CHECK(parcel.size() >= behind);
+  return parcel.first(parcel.size() - behind);
 }
 
-void seal(std::span<std::byte> parcel) {
-  const std::uint32_t sum = checksum_of(packed_in(parcel));
+void seal(std::span<std::byte> parcel, std::span<const float> exact) {
+  const std::span<std::byte> checked = packed_in(parcel);
+  if (!exact.empty()) {
+    std::memcpy(checked.last(exact.size_bytes()).data(), exact.data(), exact.size_bytes());
+  }
+  const std::uint32_t sum = checksum_of(checked);
   std::memcpy(parcel.last(kChecksum).data(), &sum, kChecksum);
 }
 
@@ -50,18 +55,22 @@ void clear(std::span<std::byte> parcel) {
 void open(const compress::Format& format,
           std::uint32_t rank,
           std::span<const std::byte> parcel,
-          std::span<float> numbers) {
-  CHECK(parcel.size() == parcel_bytes(format, numbers.size()));
-  const std::span<const std::byte> packed = parcel.first(parcel.size() - kChecksum);
+          std::span<float> numbers,
+          std::span<float> exact) {
+  CHECK(parcel.size() == parcel_bytes(format, numbers.size(), exact.size()));
+  const std::span<const std::byte> checked = parcel.first(parcel.size() - kChecksum);
   std::uint32_t sum = 0;
   std::memcpy(&sum, parcel.last(kChecksum).data(), kChecksum);
-  if (sum != checksum_of(packed)) {
+  if (sum != checksum_of(checked)) {
     refuse(rank, "their checksum differs");
   }
   try {
-    compress::unpack(format, packed, numbers);
+    compress::unpack(format, checked.first(checked.size() - exact.size_bytes()), numbers);
   } catch (const Error& error) {
     refuse(rank, error.what());
+  }
+  if (!exact.empty()) {
+    std::memcpy(exact.data(), checked.last(exact.size_bytes()).data(), exact.size_bytes());
   }
 }
 

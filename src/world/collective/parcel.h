@@ -13,13 +13,16 @@
 
 namespace outpace::collective {
 
-[[nodiscard]] std::size_t parcel_bytes(const compress::Format& format, std::size_t numbers);
+// `exact`: how many numbers travel along as float32.
+[[nodiscard]] std::size_t parcel_bytes(const compress::Format& format,
+                                       std::size_t numbers,
+                                       std::size_t exact = 0);
 
-// The part of a parcel that takes the packed numbers.
-[[nodiscard]] std::span<std::byte> packed_in(std::span<std::byte> parcel);
-// Puts the checksum of what is packed behind it. REQUIRES for both: parcel.size() is
-// parcel_bytes().
-void seal(std::span<std::byte> parcel);
+// The part of a parcel that takes the packed numbers. REQUIRES: parcel.size() is parcel_bytes()
+// with this many exact numbers.
+[[nodiscard]] std::span<std::byte> packed_in(std::span<std::byte> parcel, std::size_t exact = 0);
+// Puts the exact numbers behind what is packed, and a checksum of both behind them.
+void seal(std::span<std::byte> parcel, std::span<const float> exact = {});
 // Receives into this: forgets the parcel that came before.
 void clear(std::span<std::byte> parcel);
 
@@ -28,6 +31,7 @@ void clear(std::span<std::byte> parcel);
 void open(const compress::Format& format,
           std::uint32_t rank,
           std::span<const std::byte> parcel,
-          std::span<float> numbers);
+          std::span<float> numbers,
+          std::span<float> exact = {});
 
 }  // namespace outpace::collective

@@ -256,12 +256,11 @@ void Ring::send(const worker::Bucket& bucket) {
   if (packed == packed_.end()) {
     return group_->begin_sum(part);
   }
-  group_->begin([&sum = packed->second, gradient, rank = rank_, size = size_](const Swap& swap) {
-    sum.sum(gradient, rank, size, swap);
+  // The votes must be exact.
+  const PackedSum::Terms terms{.numbers = gradient, .exact = part.subspan(weighed)};
+  group_->begin([&sum = packed->second, terms, rank = rank_, size = size_](const Swap& swap) {
+    sum.sum(terms, rank, size, swap);
   });
-  if (weighed < part.size()) {
-    group_->begin_sum(part.subspan(weighed));  // The votes, which must be exact.
-  }
 }
 
 }  // namespace outpace::collective

@@ -154,9 +154,10 @@ void expect_to_catch_up(const std::string& spec) {
     PackedSum packed_b(compression, 3);
     PackedSum packed_a(compression, 2);
     const std::span<float> b = std::span(votes_and_b).first(3);
-    of_ahead->begin([&](const Swap& swap) { packed_b.sum(b, 1, 2, swap); });
-    of_ahead->begin_sum(std::span(votes_and_b).last(1));
-    of_ahead->begin([&](const Swap& swap) { packed_a.sum(a, 1, 2, swap); });
+    const std::span<float> votes = std::span(votes_and_b).last(1);
+    of_ahead->begin(
+        [&](const Swap& swap) { packed_b.sum({.numbers = b, .exact = votes}, 1, 2, swap); });
+    of_ahead->begin([&](const Swap& swap) { packed_a.sum({.numbers = a}, 1, 2, swap); });
     of_ahead->wait_for_sums();
   }
   EXPECT_EQ(host.next<protocol::Push>(kAhead).id.sequence, Sequence{1});
