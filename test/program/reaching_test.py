@@ -62,7 +62,7 @@ class OpenFiles(ProgramTest):
         server = self.server(100, 4096, workers=40)
         server.until_said("listening on")
         soft, _hard = resource.prlimit(server.id, resource.RLIMIT_NOFILE)
-        self.assertEqual(soft, 2 * 40 + 64 + 1024)
+        self.assertEqual(soft, 20 * 40 + 64 + 1024)
 
     def test_a_server_that_can_take_no_connection_says_so(self):
         server = self.server(4096, 4096, workers=2)

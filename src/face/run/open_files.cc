@@ -13,8 +13,10 @@ OpenFiles open_files_of(std::uint32_t workers) {
   constexpr std::uint64_t kOfAWorker = 2;  // Its socket, and what wakes the thread that serves it.
   constexpr std::uint64_t kOwn = 64;       // The record, checkpoints, the listening socket.
   constexpr std::uint64_t kOthers = 1024;
+  constexpr std::uint64_t kOfALongLink =
+      18;  // --connections 16: the others, and what wakes for them.
   const std::uint64_t least = kOfAWorker * workers + kOwn;
-  return {.least = least, .most = least + kOthers};
+  return {.least = least, .most = least + kOfALongLink * workers + kOthers};
 }
 
 std::optional<std::uint64_t> limit_for(std::uint32_t workers,

@@ -9,7 +9,7 @@ namespace {
 
 TEST(OpenFiles, TheLimitIsRaisedAsFarAsTheWorkersNeed) {
   EXPECT_EQ(limit_for(8, 4096, 4096), std::nullopt);
-  EXPECT_EQ(limit_for(600, 1024, 1U << 20U), 2 * 600 + 64 + 1024);
+  EXPECT_EQ(limit_for(600, 1024, 1U << 20U), 20 * 600 + 64 + 1024);
   EXPECT_EQ(limit_for(600, 1024, 2000), 2000) << "the strangers share what is left";
   EXPECT_EQ(limit_for(600, 2000, 2000), std::nullopt);
 }

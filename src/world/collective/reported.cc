@@ -21,7 +21,8 @@ std::vector<float> payload_of(const Reported& reported) {
   std::vector<float> payload{reported.runtime};
   for (const std::uint64_t count : {carried.payloads, carried.numbers, carried.bytes}) {
     CHECK(count < kDigit * kDigit);
-    payload.push_back(static_cast<float>(count / kDigit));
+    const std::uint64_t high = count / kDigit;
+    payload.push_back(static_cast<float>(high));
     payload.push_back(static_cast<float>(count % kDigit));
   }
   return payload;

@@ -27,7 +27,7 @@ struct PeerName {
   std::uint32_t group = 0;
   std::uint32_t rank = 0;
 
-  friend auto operator<=>(const PeerName&, const PeerName&) = default;
+  auto operator<=>(const PeerName&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 class PeerListener {

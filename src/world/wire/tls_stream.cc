@@ -106,7 +106,7 @@ long bio_control(BIO* /*bio*/, int command, long /*number*/, void* /*data*/) {
 }
 
 BIO* make_bio(TlsStream& stream) {
-  static BIO_METHOD* const method = [] {
+  static const BIO_METHOD* const kMethod = [] {
     BIO_METHOD* made = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
     CHECK(made != nullptr);
     ::BIO_meth_set_write(made, bio_write);
@@ -114,7 +114,7 @@ BIO* make_bio(TlsStream& stream) {
     ::BIO_meth_set_ctrl(made, bio_control);
     return made;
   }();
-  BIO* bio = ::BIO_new(method);
+  BIO* bio = ::BIO_new(kMethod);
   if (bio != nullptr) {
     ::BIO_set_data(bio, &stream);
     ::BIO_set_init(bio, 1);
