@@ -1,14 +1,12 @@
 """Gradients and weights that travel packed, with real processes and libtorch."""
 
 import json
-import os
 import re
 import signal
 import sys
 
 sys.dont_write_bytecode = True
-from jobs import (ProgramTest, children_of, main, read_weights, wait_until,  # noqa: E402
-                  whole_checkpoints)
+from jobs import ProgramTest, main, read_weights, wait_until, whole_checkpoints  # noqa: E402
 
 WORKERS = 3
 
@@ -163,27 +161,6 @@ class Peers(ProgramTest):
         kept = self.train(*words, "topk:share=0.01")
         lost = self.train(*words, "topk:share=0.01,feedback=0")
         self.assertLess(kept["final_loss"], lost["final_loss"] - 0.02)
-
-    def test_a_ring_that_loses_a_worker_goes_on_packed(self):
-        process = self.start("train", "--out", self.folder / "run", "--workers", 4, "--topology", "ring",
-                             "--epochs", 1000, "--compress", "int8", "--bucket-kib", 64)
-        self.run_directory = self.folder / "run"
-        evaluations = self.run_directory / "metrics.jsonl"
-        wait_until(lambda: evaluations.exists() and "accuracy" in evaluations.read_text(),
-                   "an evaluation")
-        worker = next(one for one, words in children_of(process.id).items()
-                      if any(word.endswith("/worker-1.toml") for word in words))
-        os.kill(worker, signal.SIGKILL)
-        process.until_said("goes on with 3 of 4 workers")
-        seen = evaluations.read_text().count("accuracy")
-        wait_until(lambda: evaluations.read_text().count("accuracy") > seen + 2, "more of the run")
-        process.send(signal.SIGINT)
-        self.assertEqual(process.wait(), 130, process.err)
-        found = [re.search("ended at update .*", log.read_text()).group(0)
-                 for log in (self.run_directory / "logs").glob("worker-*.log")
-                 if "ended at update" in log.read_text()]
-        self.assertEqual((len(found), len(set(found))), (3, 1), found)
-        self.assert_replays()
 
     def test_a_gossip_of_packed_weights_trains_as_well(self):
         for averaging in ("coupled", "pull", "easgd"):

@@ -114,7 +114,7 @@ class Ring(Peers):
         self.assertGreater(summary["final_accuracy"], 0.6)
 
     def test_two_are_killed_at_once(self):
-        process = self.start_run("--epochs", 1, "--bucket-kib", 64)
+        process = self.start_run("--epochs", 1, "--bucket-kib", 64, "--compress", "int8")
         self.until_update(60)
         both = self.child(1), self.child(3)
         for one in both:

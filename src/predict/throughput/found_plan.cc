@@ -132,6 +132,7 @@ FoundPlan find_plan(const job::PlanJob& job, PlanChoices choices) {
   }
   found.verified = verified.size();
   found.caveat = choices.caveat;
+  found.packing = choices.packing;
   found.left_out.reserve(choices.left_out.size());
   for (const auto& left_out : choices.left_out) {
     found.left_out.push_back(left_out.second);

@@ -24,6 +24,7 @@ struct FoundPlan {
   std::size_t verified = 0;  // By a fine model.
   std::vector<std::string> left_out;
   std::string caveat = {};  // About a free gossip, if it is among the choices.
+  std::string packing = {};  // What it costs and saves; empty without any.
 };
 
 // Weighs the choices by the job's objective, and verifies those that could be best. REQUIRES: some

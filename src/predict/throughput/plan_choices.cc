@@ -66,6 +66,8 @@ class MeasuredChoices {
       choices.rows.back().is_modelled = modelled;
       kinds_.push_back(here);
       possible_.insert(name_of_kind(kind));
+      with_server_ = with_server_ || kind.topology == Topology::kServer;
+      choices.packing = model_.packing().words(with_server_);
       if (kind.topology == Topology::kGossip) {
         choices.caveat = model_.caveat_of_gossip();
       }
@@ -120,6 +122,7 @@ class MeasuredChoices {
   const ClusterModel model_;
   std::vector<ClusterKind> kinds_;  // One for each choice.
   std::set<std::string> possible_;  // Policies, as they were asked for.
+  bool with_server_ = false;        // One of the choices has one.
 };
 
 struct CalibratedKind {

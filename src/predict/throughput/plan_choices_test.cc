@@ -50,6 +50,17 @@ TEST(PlanChoices, AreVerifiedByTheFineModel) {
   EXPECT_EQ(verified.bottleneck, "worker compute");
 }
 
+TEST(PlanChoices, SayWhatPackingCosts) {
+  const MeasuredProfile profile = even_profile();
+  job::PlanJob job;
+  job.workers = job::count_list("2");
+  job.policies = {"async"};
+  EXPECT_EQ(choices_of_measured(profile, job, read_nothing).packing, "");
+  job.cluster.packing.gradients = Spec::parse("int8");
+  const std::string words = choices_of_measured(profile, job, read_nothing).packing;
+  EXPECT_TRUE(words.starts_with("a gradient takes 25.8 % of its bytes")) << words;
+}
+
 TEST(PlanChoices, FollowTheWorkersWithAShareOfThem) {
   const MeasuredProfile profile = even_profile();
   job::PlanJob job;

@@ -49,6 +49,7 @@ struct PlanChoices {
   // What is impossible, and why.
   std::map<std::string, std::string> left_out;
   std::string caveat = {};  // About a free gossip, if it is among the rows.
+  std::string packing = {};  // What it costs and saves; empty without any.
 };
 
 }  // namespace outpace::throughput

@@ -253,6 +253,9 @@ std::string plan_table(const job::PlanJob& job, const FoundPlan& found) {
   if (!std::ranges::all_of(found.best, &PlanRow::can_run)) {
     text += kNoShardsYet;
   }
+  if (!found.packing.empty()) {
+    text += wrapped("packed: " + found.packing);
+  }
   return text + warnings_of(found.best) + wrapped(recommendation(job, found));
 }
 
@@ -317,6 +320,7 @@ std::string plan_json(const job::PlanJob& job, const FoundPlan& found) {
        found.fewer_steps ? plan_row_json(*found.fewer_steps) : nlohmann::ordered_json(nullptr)},
       {"plan", std::move(rows)},
       {"why", recommendation(job, found)},
+      {"packing", text_or_null(found.packing)},
       {"left_out", found.left_out}};
   return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
