@@ -79,7 +79,7 @@ class Clone:
         for target, file, more in (("outpace_a", unity / "unity_0.cxx", ""),
                                    ("outpace_b", self.root / "src/b/three.cc", ""),
                                    ("a_test", self.root / "src/a/a_test.cc", ""),
-                                   ("outpace_wire", self.root / "build/wire.cc", ""),
+                                   ("outpace_messages", self.root / "build/messages.cc", ""),
                                    ("outpace_learn", self.root / "src/b/learn.cc",
                                     "-isystem /usr/include/torch/csrc/api/include ")):
             entries.append({
