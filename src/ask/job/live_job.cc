@@ -127,7 +127,7 @@ void declare(OptionList& options, Reaching& reaching) {
            "TCP connections to the server that carry gradients and weights together: several send "
            "more over a long link, and the rest goes on when one is lost")
       .between(1, kConnectionsMost)
-      .default_words("by the round trip: 1 below 5 ms, 4 below 25 ms, else 8");
+      .default_words("by the round trip: 1 below 5 ms, else 4");
 }
 
 void declare_decisions(OptionList& options, DecisionsKept& decisions) {

@@ -23,7 +23,7 @@ struct FoundPlan {
   std::size_t can_run = 0;   // Among the choices.
   std::size_t verified = 0;  // By a fine model.
   std::vector<std::string> left_out;
-  std::string caveat = {};  // About a free gossip, if it is among the choices.
+  std::string caveat = {};   // About a free gossip, if it is among the choices.
   std::string packing = {};  // What it costs and saves; empty without any.
 };
 

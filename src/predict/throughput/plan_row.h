@@ -48,7 +48,7 @@ struct PlanChoices {
   double batch = 0.0;   // Examples of a worker's mini-batch: an update of these has efficiency 1.
   // What is impossible, and why.
   std::map<std::string, std::string> left_out;
-  std::string caveat = {};  // About a free gossip, if it is among the rows.
+  std::string caveat = {};   // About a free gossip, if it is among the rows.
   std::string packing = {};  // What it costs and saves; empty without any.
 };
 

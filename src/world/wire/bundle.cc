@@ -62,7 +62,7 @@ std::size_t size_of(std::span<const iovec> parts) {
 
 std::size_t lanes_for(Duration round_trip) {
   using std::chrono::milliseconds;
-  return round_trip < milliseconds(5) ? 1 : round_trip < milliseconds(25) ? 4 : 8;
+  return round_trip < milliseconds(5) ? 1 : 4;
 }
 
 Bundle::Bundle(std::unique_ptr<ByteStream> first)

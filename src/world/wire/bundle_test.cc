@@ -253,7 +253,7 @@ TEST(Bundle, EndsWithWordsWhenFramesAreRubbish) {
 TEST(Bundle, IsOneConnectionOnAShortLinkAndMoreOnALongOne) {
   EXPECT_EQ(lanes_for(std::chrono::microseconds(200)), 1U);
   EXPECT_EQ(lanes_for(std::chrono::milliseconds(10)), 4U);
-  EXPECT_EQ(lanes_for(std::chrono::milliseconds(100)), 8U);
+  EXPECT_EQ(lanes_for(std::chrono::milliseconds(100)), 4U);
 }
 
 }  // namespace
