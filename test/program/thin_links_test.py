@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -102,6 +103,30 @@ class Trained(ProgramTest):
         self.assertGreater(found["bytes_up"], 0)
         self.assertIsNotNone(found["test_loss"])
         self.assertIn(f"{found['updates']:,}", done.stdout)
+
+
+class Several(ProgramTest):
+    def test_a_workers_connections_carry_one_job(self):
+        token = self.folder / "token"
+        server = self.start("server", "--workers", 1, "--updates", 60, "--policy", "async", "--listen",
+                            "127.0.0.1:0", "--token-file", token, "--out", self.folder / "run")
+        server.until_said("listening on")
+        address = re.search(r"listening on ([0-9.:]+)", server.err).group(1)
+        worker = self.start("worker", "--worker", 0, "--network", "mlp", "--server", address,
+                            "--token-file", token, "--connections", 3)
+        self.assertEqual(server.wait(), 0, server.err)
+        self.assertEqual(worker.wait(), 0, worker.err)
+        self.assertIn("worker 0 has 3 connections to the server", worker.err)
+        summary = json.loads((self.folder / "run" / "summary.json").read_text())
+        self.assertEqual(summary["updates"], 60)
+
+    def test_more_than_a_server_takes_are_refused(self):
+        worker = self.start("worker", "--worker", 0, "--server", "127.0.0.1:9", "--token-file",
+                            self.folder / "none", "--connections", 17)
+        self.assertEqual(worker.wait(), 2, worker.err)
+        self.assertEqual(worker.err.count("\n"), 1, worker.err)
+        self.assertIn("--connections", worker.err)
+        self.assertIn("16", worker.err)
 
 
 if __name__ == "__main__":

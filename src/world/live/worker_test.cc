@@ -431,6 +431,11 @@ TEST_F(WorkerTest, TheEnvironmentSaysWhereAndWho) {
       error(),
       "OUTPACE_COMPRESS: unknown compression 'zip'; known: none, bf16, fp16, int8, int4, topk");
   ::unsetenv("OUTPACE_COMPRESS");
+  for (const char* wrong : {"0", "17", "many"}) {
+    ::setenv("OUTPACE_CONNECTIONS", wrong, 1);
+    EXPECT_EQ(error(), "OUTPACE_CONNECTIONS is '" + std::string(wrong) + "'; it takes 1 to 16");
+  }
+  ::unsetenv("OUTPACE_CONNECTIONS");
   auto run = serve(1);
   train(Worker::from_environment());
   EXPECT_EQ(run.get().code, ExitCode::kDone);

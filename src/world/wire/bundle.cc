@@ -329,6 +329,7 @@ void Bundle::read(Connections::iterator connection) {
   // What follows an end is the end of the connection: nobody is to be told of it again and again.
   epoll_event nothing{.events = 0, .data = {.u64 = connection->lane}};
   ::epoll_ctl(number(), EPOLL_CTL_MOD, connection->stream->number(), &nothing);
+  connection->waits = false;  // watch() asks anew.
 }
 
 Moved Bundle::read_some(Connection& connection) {
