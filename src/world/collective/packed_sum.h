@@ -36,8 +36,8 @@ class PackedSum {
     std::span<float> numbers;
     std::span<float> exact{};  // These few are not rounded.
   };
-  // Replaces the terms by the sum over all `size` members of which this is `rank`. With one member
-  // they stay as they are. Throws what `swap` does, and an Error if what came cannot be used.
+  // Replaces the terms by the sum over all `size` members; this one is `rank`. With one member they
+  // stay as they are. Throws what `swap` does, and an Error if what came cannot be used.
   void sum(const Terms& terms, std::uint32_t rank, std::uint32_t size, const Swap& swap);
   // The sum counts for all members, or for none.
   void accepted() { feedback_.accepted(); }

@@ -40,8 +40,8 @@ class Computing {
   // The same in two steps.
   void start_push(const WorkerSession::Result& result);
   std::optional<protocol::Verdict> finish_push();
-  // Before the first push of this process, at a release of version `at`; at each release of which
-  // the server keeps a checkpoint; and after each push. `phase` may be null.
+  // take_up(): before the first push of this process, at a release of version `at`. keep(): at each
+  // release that the server keeps a checkpoint of, and after each push. `phase` may be null.
   void take_up(Version at, update::LocalPhase* phase);
   void keep(Version at, StateKeeper::When when, update::LocalPhase* phase);
 
