@@ -7,7 +7,7 @@
 namespace outpace::policy {
 namespace {
 
-Time at(std::uint64_t ms) {
+Time at_ms(std::uint64_t ms) {
   return Time{std::chrono::milliseconds(ms)};
 }
 
@@ -16,11 +16,11 @@ void feed(RecentDecisions& recent, std::uint64_t first, std::uint64_t last) {
   constexpr WorkerId kWorker{1};
   if (first == 1) {
     const std::vector<Action> release{Release{kWorker}};
-    recent.add(at(0), WorkerJoined{kWorker}, {.actions = release});
+    recent.add(at_ms(0), WorkerJoined{kWorker}, {.actions = release});
   }
   for (std::uint64_t i = first; i <= last; ++i) {
     const std::vector<Action> update{Accept{kWorker, Sequence{i}, 1.0}, Commit{}, Release{kWorker}};
-    recent.add(at(10 * i),
+    recent.add(at_ms(10 * i),
                GradientArrived{.worker = kWorker,
                                .release = Sequence{i},
                                .computed_on = Version{i - 1},
@@ -39,7 +39,7 @@ TEST(RecentDecisions, ForgetTheOldestAndKnowWhereTheRunWasThen) {
   const RecentDecisions::Part& oldest = *parts.front();
   // The first kPart - 1 gradients of a run share their part with the worker that joins.
   EXPECT_EQ(count(oldest.begin.version) % RecentDecisions::kPart, RecentDecisions::kPart - 1);
-  EXPECT_EQ(oldest.decided.front().now, at(10 * (count(oldest.begin.version) + 1)));
+  EXPECT_EQ(oldest.decided.front().now, at_ms(10 * (count(oldest.begin.version) + 1)));
   ASSERT_EQ(oldest.begin.workers.size(), 2U);
   EXPECT_FALSE(oldest.begin.workers[0].live);
   EXPECT_TRUE(oldest.begin.workers[1].live);
