@@ -49,8 +49,8 @@ class House {
                                                std::chrono::days(30)));
     server_.emplace(files("server"), wire::TlsSide::kServer);
     worker_.emplace(files("worker"), wire::TlsSide::kWorker);
-    plain_.emplace(listen("plain"), kSecret, nullptr, callbacks());
-    over_tls_.emplace(listen("tls"), kSecret, &*server_, callbacks());
+    plain_.emplace(listen("plain"), kSecret, nullptr, nullptr, callbacks());
+    over_tls_.emplace(listen("tls"), kSecret, &*server_, nullptr, callbacks());
   }
   ~House() {
     plain_.reset();
@@ -87,9 +87,9 @@ class House {
     return wire::listen_on("unix:" + (folder_ / name).string());
   }
   [[nodiscard]] wire::Lobby::Callbacks callbacks() {
-    return {.admitted = [this](std::unique_ptr<wire::ByteStream>,
-                               const wire::LaneName&) { ++admitted_; },
-            .refused = [](const std::string&) {}};
+    return {
+        .admitted = [this](std::unique_ptr<wire::ByteStream>, const wire::Proven&) { ++admitted_; },
+        .refused = [](const std::string&) {}};
   }
 
   const std::filesystem::path folder_;
@@ -182,16 +182,30 @@ std::optional<wire::Answer> answer_at(const std::string& bytes, std::size_t numb
   return answer;
 }
 
+// What these bytes open; nothing if they are no opening.
+std::optional<wire::Proven> opened(std::string_view bytes) {
+  wire::OpeningBytes opening{};
+  if (bytes.size() < opening.size()) {
+    return std::nullopt;
+  }
+  std::copy_n(bytes.begin(), opening.size(), opening.begin());
+  wire::Proven proven{};
+  return decode_opening(opening, proven) ? std::optional(proven) : std::nullopt;
+}
+
+// Whether the server challenges the sender: it knows no passes.
 bool opens(std::string_view bytes) {
-  return bytes.size() >= sizeof(wire::OpeningBytes) && bytes.starts_with(wire::kMagic);
+  const auto found = opened(bytes);
+  return found && found->key.is_token();
 }
 
 // The proof that belongs to the opening that was sent.
 wire::Proof right_proof(std::string_view sent,
                         const wire::Answer& challenge,
                         wire::Binding binding) {
-  wire::Proven proven{.client = {}, .server = challenge.bytes, .binding = binding};
-  std::copy_n(sent.begin() + wire::kMagic.size(), proven.client.size(), proven.client.begin());
+  wire::Proven proven = opened(sent).value();
+  proven.server = challenge.bytes;
+  proven.binding = binding;
   return wire::prove(kSecret, "client", proven);
 }
 
@@ -212,6 +226,10 @@ void check_answers(Way way, std::string_view sent, bool enters, const std::strin
   }
   if (way == Way::kPlain && sent.starts_with('\x16')) {
     hold(first && first->code == kHasNoTls && !second, "a client with TLS is not told");
+    return;
+  }
+  if (opened(sent) && !opens(sent)) {
+    hold(first && first->code == kShutOut && !second, "a pass that nobody knows is let on");
     return;
   }
   hold(first.has_value() == opens(sent), "who opens is challenged, and nobody else");

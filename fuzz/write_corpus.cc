@@ -110,6 +110,10 @@ std::vector<Named> messages() {
       {"stop-presumed-dead", Stop{.how = Farewell::kPresumedDead, .why = "silent for 5 s"}},
       {"set-policy", SetPolicy{.policy = "switch(sync until loss<0.5 then async)"}},
       {"ask-status", AskStatus{}},
+      {"ask-seats", protocol::AskSeats{.host = "node2", .workers = 3}},
+      {"seats", protocol::Seats{.workers = {WorkerId{3}, WorkerId{4}}, .planned = 5}},
+      {"expel", protocol::Expel{.worker = WorkerId{3}}},
+      {"ask-code", protocol::AskCode{.renew = true}},
       {"answer",
        Answer{.code = ExitCode::kDone, .text = "policy is now ssp:s=3 from version 1234 on"}},
       {"status",
@@ -264,6 +268,8 @@ std::vector<Named> handshakes(const std::string& hello) {
   nonce.fill('n');
   const wire::OpeningBytes bytes = wire::encode_opening(nonce);
   const std::string opening(bytes.data(), bytes.size());
+  const wire::OpeningBytes pass_bytes = wire::encode_opening(nonce, {}, {.generation = 1});
+  const std::string of_pass(pass_bytes.data(), pass_bytes.size());
   // Way (0 plain, 1 raw to TLS, 2 through TLS; 4 proves), steps: in handshake_fuzz.cc and
   // targets.h.
   const auto input = [](char way, const std::string& steps) {
@@ -275,6 +281,8 @@ std::vector<Named> handshakes(const std::string& hello) {
           {"admitted-in-bytes", input(4, one) + opening},
           {"admitted-through-tls", input(6, "") + opening},
           {"opening", input(0, "") + opening},
+          {"opening-of-pass", input(0, "") + of_pass},
+          {"opening-of-pass-through-tls", input(2, "") + of_pass},
           {"opening-half", input(0, one) + opening.substr(0, 20)},
           {"opening-through-tls", input(2, one) + opening},
           {"wrong-proof", input(0, "") + opening + guess},

@@ -18,7 +18,7 @@ import ssl
 import struct
 import sys
 
-FIRST_RECORD = b"OUTPACE3" + 48 * b"x" + b"\1"
+FIRST_RECORD = b"OUTPACE4" + 48 * b"x" + b"\1" + 20 * b"\0"
 IDLE = 2000
 HELD = 500  # Connections that are left open: more than a server keeps.
 LISTENING = "0A"  # In /proc/net/tcp.

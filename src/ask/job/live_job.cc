@@ -2,19 +2,19 @@
 
 #include "base/error.h"
 #include "base/local_address.h"
-#include "base/text.h"
 
 namespace outpace::job {
 namespace {
 
 // What only a server does, or needs to be told.
 constexpr std::array kOfServer{
-    "balance",          "balance-most", "runtime-model", "staleness",       "filter",
-    "reduce",           "listen",       "trace",         "restart-workers", "checkpoint-every",
-    "checkpoint-keep",  "resume",       "token-file",    "rejoin-for",      "tls-cert",
-    "tls-key",          "tls-ca",       "launcher",      "attack",          "slice",
-    "alarm-staleness",  "max-workers",  "local-steps",   "outer-optimizer", "steps-ahead",
-    "keep-worker-state"};
+    "balance",         "balance-most",    "runtime-model",    "staleness",
+    "filter",          "reduce",          "listen",           "advertise",
+    "trace",           "restart-workers", "checkpoint-every", "checkpoint-keep",
+    "resume",          "token-file",      "rejoin-for",       "tls-cert",
+    "tls-key",         "tls-ca",          "launcher",         "attack",
+    "slice",           "alarm-staleness", "max-workers",      "local-steps",
+    "outer-optimizer", "steps-ahead",     "keep-worker-state"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);
@@ -85,6 +85,12 @@ void declare_serving(OptionList& options, Serving& serving, const std::string& w
            serving.listen,
            "Address at which the server listens: HOST:PORT or unix:PATH; port 0 takes a free one")
       .type("ADDRESS");
+  options
+      .add("advertise",
+           serving.advertise,
+           "Address that machines reach the server at, where it is not that of --listen, such as "
+           "behind a port forward: the code says it first")
+      .type("HOST:PORT");
   declare_tls(options, serving.tls, whose);
   options.add("insecure-no-tls",
               serving.insecure_no_tls,
@@ -112,7 +118,9 @@ void declare_checkpoints(OptionList& options, Checkpoints& checkpoints) {
               "that is refused. Given on the command line, for this time alone");
 }
 
-void declare(OptionList& options, Reaching& reaching) {
+}  // namespace
+
+void declare_reaching(OptionList& options, Reaching& reaching) {
   options.add("connect-deadline", reaching.deadline, "How long to try to reach the server");
   options.add("rejoin-for",
               reaching.rejoin_for,
@@ -129,6 +137,8 @@ void declare(OptionList& options, Reaching& reaching) {
       .between(1, kConnectionsMost)
       .default_words("by the round trip: 1 below 5 ms, else 4");
 }
+
+namespace {
 
 void declare_decisions(OptionList& options, DecisionsKept& decisions) {
   options.add("decisions",
@@ -306,7 +316,7 @@ void declare(OptionList& options, ServerJob& job) {
            job.token_file,
            "File with the job's secret, mode 0600; created if it does not exist")
       .type("FILE")
-      .required();
+      .default_words("keys/token in the run's directory, where the server makes its certificates");
 }
 
 void declare_of_server(OptionList& options,
@@ -421,7 +431,7 @@ void declare(OptionList& options, WorkerJob& job) {
       .required();
   declare_tls_of_client(options, job.tls, job.insecure_no_tls);
   options.add("seed", job.seed, "Seed of the initial weights: the same on every worker");
-  declare(options, job.reaching);
+  declare_reaching(options, job.reaching);
   declare(options, job.work);
   declare(options, job.work.slice);
   options.add("worker", job.worker, "This worker's rank: 0, 1, 2, ...")
@@ -453,7 +463,7 @@ void declare(OptionList& options, EvaluatorJob& job) {
       .required();
   declare_tls_of_client(options, job.tls, job.insecure_no_tls);
   options.add("seed", job.seed, "Seed of the initial weights: the same as the workers'");
-  declare(options, job.reaching);
+  declare_reaching(options, job.reaching);
   options.add("network", job.network, "Network: the same as the workers'");
   options.add("data", job.data, "Data set: the same as the workers'");
   options.add("threads", job.threads, "Threads of libtorch").between(1);

@@ -73,8 +73,9 @@ void declare_tls_of_client(OptionList& options, TlsOptions& tls, bool& insecure_
 
 // Where a server listens, and what it begins with.
 struct Serving {
-  std::string listen;   // Empty: the command's default.
-  std::string weights;  // A file; empty: the first worker's.
+  std::string listen;     // Empty: the command's default.
+  std::string advertise;  // Where machines reach it; empty: there.
+  std::string weights;    // A file; empty: the first worker's.
   TlsOptions tls;
   bool insecure_no_tls = false;
 };
@@ -121,6 +122,8 @@ struct Reaching {
   Duration keep_alive = std::chrono::seconds(20);
   std::optional<std::uint32_t> connections;  // Nothing: by the link's round trip.
 };
+
+void declare_reaching(OptionList& options, Reaching& reaching);
 
 struct TrainJob {
   Training training;

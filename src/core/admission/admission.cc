@@ -13,6 +13,7 @@ Admission::Admission(Options options)
     : options_(std::move(options)),
       terms_{.network = options_.network, .examples = 0, .script = std::nullopt},
       roster_(options_.incarnations),
+      seats_(options_.seats_from, options_.workers, options_.seated),
       weights_(options_.has_weights),
       earlier_({.job = options_.job, .begins_again = options_.begins_again}),
       expects_evaluator_(options_.expects_evaluator) {}
@@ -47,6 +48,7 @@ void Admission::hello(
     return;
   }
   take_terms(worker, out);
+  seats_.here(worker.worker);
   const Peer& peer = roster_.add_worker(from,
                                         {.worker = worker.worker,
                                          .process = worker.process,
@@ -132,6 +134,18 @@ void Admission::set_script(std::optional<protocol::Script> script, Effects& out)
   out.emplace_back(ScriptChanged{groups});
 }
 
+std::optional<std::vector<WorkerId>> Admission::give_seats(const Seats::Pass& pass,
+                                                           std::uint32_t workers) {
+  return seats_.give(
+      pass, workers, [this](WorkerId worker) { return roster_.holder(worker).has_value(); });
+}
+
+Seats::Pass Admission::take_back_seats(WorkerId worker, std::vector<WorkerId>& workers) {
+  Seats::Pass pass = seats_.owner(worker);
+  workers = pass.empty() ? std::vector<WorkerId>{} : seats_.of(pass);
+  return seats_.take_back(worker);
+}
+
 // ---- An evaluator comes -----------------------------------------------------------------------
 
 void Admission::observe(ConnectionId from, const protocol::Observe& evaluator, Effects& out) {
@@ -201,6 +215,7 @@ void Admission::lose_evaluator(const std::string& why, Effects& out) {
 void Admission::goodbye(ConnectionId from, Effects& out) {
   const Peer peer = *roster_.find(from);
   roster_.send_away(from);  // Another may take its place.
+  seats_.left(peer.worker);
   if (peer.joined) {
     out.emplace_back(Leave{.worker = peer.worker,
                            .incarnation = peer.incarnation,

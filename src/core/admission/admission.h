@@ -47,6 +47,7 @@
 #include "admission/first_weights.h"
 #include "admission/options.h"
 #include "admission/roster.h"
+#include "admission/seats.h"
 #include "admission/terms.h"
 #include "base/connection_id.h"
 #include "base/error.h"
@@ -85,6 +86,13 @@ class Admission {
   void weights_came(ConnectionId from) { weights_.came(from); }
   // It leaves, and what it sends from now on counts no more.
   void goodbye(ConnectionId from, Effects& out);
+  // A machine that came by this pass asks for numbers for its workers, before they say hello.
+  // Nothing: the run is full.
+  [[nodiscard]] std::optional<std::vector<WorkerId>> give_seats(const Seats::Pass& pass,
+                                                                std::uint32_t workers);
+  // The pass under which this worker comes is worth nothing from now on: returns it, and its
+  // numbers. Empty: the worker came by no pass.
+  [[nodiscard]] Seats::Pass take_back_seats(WorkerId worker, std::vector<WorkerId>& workers);
   // A script evaluates.
   void ask_evaluator(Time now, Effects& out);
 
@@ -137,6 +145,14 @@ class Admission {
   [[nodiscard]] std::optional<ConnectionId> member(WorkerId worker) const {
     return roster_.member(worker);
   }
+  // The same, also before it has joined.
+  [[nodiscard]] std::optional<ConnectionId> holder(WorkerId worker) const {
+    return roster_.holder(worker);
+  }
+  // Why a peer with this pass, or with the token (empty), cannot be this worker; empty if it can.
+  [[nodiscard]] std::string why_other_number(const Seats::Pass& pass, WorkerId worker) const {
+    return seats_.why_not(pass, worker);
+  }
   [[nodiscard]] std::optional<ConnectionId> evaluator() const { return evaluators_.served(); }
   [[nodiscard]] const Terms& terms() const { return terms_; }
   // How the run ended; nothing if it has not.
@@ -176,6 +192,7 @@ class Admission {
   // State.
   Terms terms_;
   Roster roster_;
+  Seats seats_;
   Evaluators evaluators_;
   FirstWeights weights_;
   Awaited awaited_;

@@ -42,6 +42,9 @@ struct Options {
   std::string script_conflict;
   // Incarnations that an earlier server has given, where its messages may still be under way.
   std::map<WorkerId, std::uint32_t> incarnations;
+  // The first number of those that come by a pass, and the numbers that were given (seats.h).
+  std::uint32_t seats_from = 0;
+  std::map<WorkerId, std::string> seated;
 };
 
 }  // namespace outpace::admission

@@ -360,6 +360,14 @@ Message read(const pb::Frame& frame) {
       return protocol::read(frame.end_run());
     case pb::Frame::kAskEvaluated:
       return protocol::read(frame.ask_evaluated());
+    case pb::Frame::kAskSeats:
+      return protocol::read(frame.ask_seats());
+    case pb::Frame::kSeats:
+      return protocol::read(frame.seats());
+    case pb::Frame::kExpel:
+      return protocol::read(frame.expel());
+    case pb::Frame::kAskCode:
+      return protocol::read(frame.ask_code());
     case pb::Frame::kEvaluated:
       return protocol::read(frame.evaluated());
     case pb::Frame::kAnswer:
@@ -387,12 +395,13 @@ Message read(const pb::Frame& frame) {
 
 const char* name(const Message& message) {
   static constexpr std::array<const char*, std::variant_size_v<Message>> kNames = {
-      "hello",      "observe",    "initial_weights", "push",        "slice",
-      "abandoned",  "heartbeat",  "goodbye",         "measurement", "welcome",
-      "release",    "cancel",     "verdict",         "snapshot",    "stop",
-      "set_policy", "ask_status", "slow_down",       "end_run",     "ask_evaluated",
-      "evaluated",  "answer",     "status",          "rates",       "ask_evaluator",
-      "standing",   "regroup",    "group",           "constants",   "optimizer_state"};
+      "hello",      "observe",    "initial_weights", "push",           "slice",
+      "abandoned",  "heartbeat",  "goodbye",         "measurement",    "welcome",
+      "release",    "cancel",     "verdict",         "snapshot",       "stop",
+      "set_policy", "ask_status", "slow_down",       "end_run",        "ask_evaluated",
+      "ask_seats",  "expel",      "ask_code",        "evaluated",      "answer",
+      "status",     "seats",      "rates",           "ask_evaluator",  "standing",
+      "regroup",    "group",      "constants",       "optimizer_state"};
   return kNames.at(message.index());
 }
 

@@ -33,6 +33,30 @@ void write(const AskEvaluated& ask, pb::Frame& frame) {
   frame.mutable_ask_evaluated()->set_protocol(ask.protocol);
   frame.mutable_ask_evaluated()->set_epoch(ask.epoch);
 }
+void write(const AskSeats& ask, pb::Frame& frame) {
+  frame.mutable_ask_seats()->set_protocol(ask.protocol);
+  frame.mutable_ask_seats()->set_host(clip(ask.host));
+  frame.mutable_ask_seats()->set_workers(ask.workers);
+}
+void write(const Seats& seats, pb::Frame& frame) {
+  pb::Seats& out = *frame.mutable_seats();
+  for (const WorkerId worker : seats.workers) {
+    out.add_workers(static_cast<std::uint32_t>(index(worker)));
+  }
+  out.set_planned(seats.planned);
+  out.set_gradients(seats.gradients);
+  out.set_batch(seats.batch);
+  out.set_local_steps(seats.local_steps);
+  out.set_steps_ahead(seats.steps_ahead);
+}
+void write(const Expel& expel, pb::Frame& frame) {
+  frame.mutable_expel()->set_protocol(expel.protocol);
+  frame.mutable_expel()->set_worker(static_cast<std::uint32_t>(index(expel.worker)));
+}
+void write(const AskCode& ask, pb::Frame& frame) {
+  frame.mutable_ask_code()->set_protocol(ask.protocol);
+  frame.mutable_ask_code()->set_renew(ask.renew);
+}
 void write(const Evaluated& evaluated, pb::Frame& frame) {
   frame.mutable_evaluated()->set_comes(evaluated.comes);
   if (evaluated.found) {
@@ -70,6 +94,12 @@ void write(const Status& status, pb::Frame& frame) {
   out.set_now_ns(status.now.time_since_epoch().count());
   out.set_stalled(clip(status.stalled));
   out.set_staleness(clip(status.staleness));
+  for (const Status::Seat& seat : status.seats) {
+    out.add_seats(index(seat.worker));
+    out.add_seats(seat.live ? 1 : 0);
+    out.add_seats(seat.answered);
+    out.add_seats(seat.counted);
+  }
 }
 
 Message read(const pb::SetPolicy& set) {
@@ -117,6 +147,35 @@ Message read(const pb::EndRun& end) {
 Message read(const pb::AskEvaluated& ask) {
   return AskEvaluated{.protocol = ask.protocol(), .epoch = ask.epoch()};
 }
+Message read(const pb::AskSeats& ask) {
+  require(ask.workers() >= 1 && ask.workers() <= kSeatsMax,
+          "ask_seats.workers",
+          "must be from 1 to 1024");
+  return AskSeats{.protocol = ask.protocol(),
+                  .host = read_text(ask.host(), "ask_seats.host"),
+                  .workers = ask.workers()};
+}
+Message read(const pb::Seats& seats) {
+  require(seats.workers_size() <= static_cast<int>(kSeatsMax), "seats.workers", "are too many");
+  Seats out{.workers = {},
+            .planned = seats.planned(),
+            .gradients = seats.gradients(),
+            .batch = seats.batch(),
+            .local_steps = seats.local_steps(),
+            .steps_ahead = seats.steps_ahead()};
+  for (const std::uint32_t worker : seats.workers()) {
+    require(worker < kWorkersMax, "seats.workers", "hold no worker's rank");
+    out.workers.push_back(WorkerId{worker});
+  }
+  return out;
+}
+Message read(const pb::Expel& expel) {
+  require(expel.worker() < kWorkersMax, "expel.worker", "is no worker's rank");
+  return Expel{.protocol = expel.protocol(), .worker = WorkerId{expel.worker()}};
+}
+Message read(const pb::AskCode& ask) {
+  return AskCode{.protocol = ask.protocol(), .renew = ask.renew()};
+}
 Message read(const pb::Evaluated& evaluated) {
   Evaluated out{.comes = evaluated.comes(), .found = {}};
   if (evaluated.has_found()) {
@@ -131,6 +190,28 @@ Message read(const pb::Answer& answer) {
   return Answer{.code = static_cast<ExitCode>(answer.code()),
                 .text = read_text(answer.text(), "answer.text")};
 }
+namespace {
+
+std::vector<Status::Seat> read_seats(const pb::Status& status) {
+  constexpr int kNumbers = 4;
+  require(status.seats_size() % kNumbers == 0 &&
+              status.seats_size() <= static_cast<int>(kSeatsMax) * kNumbers,
+          "status.seats",
+          "must be four numbers of each of at most 1024 workers");
+  std::vector<Status::Seat> seats;
+  for (int i = 0; i < status.seats_size(); i += kNumbers) {
+    require(status.seats(i) < kWorkersMax, "status.seats", "hold no worker's rank");
+    require(status.seats(i + 1) <= 1, "status.seats", "hold neither live nor not");
+    seats.push_back({.worker = WorkerId{static_cast<std::uint32_t>(status.seats(i))},
+                     .live = status.seats(i + 1) == 1,
+                     .answered = status.seats(i + 2),
+                     .counted = status.seats(i + 3)});
+  }
+  return seats;
+}
+
+}  // namespace
+
 Message read(const pb::Status& status) {
   require_finite(status.staleness_mean(), "status.staleness_mean");
   require_finite(status.training_loss(), "status.training_loss");
@@ -145,7 +226,8 @@ Message read(const pb::Status& status) {
                                                             : std::nullopt,
                 .now = Time{Duration{status.now_ns()}},
                 .stalled = read_text(status.stalled(), "status.stalled"),
-                .staleness = read_text(status.staleness(), "status.staleness")};
+                .staleness = read_text(status.staleness(), "status.staleness"),
+                .seats = read_seats(status)};
 }
 
 }  // namespace outpace::protocol

@@ -37,6 +37,15 @@ TEST(ControlCodec, ChecksEveryField) {
       "slow_down.factor must be finite");
   EXPECT_EQ(refused(EndRun{.why = "early stop"}), "accepted");
   EXPECT_EQ(refused(AskEvaluated{.epoch = 3}), "accepted");
+  EXPECT_EQ(refused(AskSeats{.host = "b", .workers = kSeatsMax}), "accepted");
+  EXPECT_EQ(refused(AskSeats{.host = "b", .workers = 0}),
+            "ask_seats.workers must be from 1 to 1024");
+  EXPECT_EQ(refused(AskSeats{.host = "b", .workers = kSeatsMax + 1}),
+            "ask_seats.workers must be from 1 to 1024");
+  EXPECT_EQ(refused(Expel{.worker = WorkerId{kWorkersMax}}), "expel.worker is no worker's rank");
+  EXPECT_EQ(refused(AskCode{.renew = true}), "accepted");
+  EXPECT_EQ(refused(Seats{.workers = {WorkerId{kWorkersMax}}}),
+            "seats.workers hold no worker's rank");
   const Measurement found{
       .version = Version{3}, .accuracy = {}, .loss = {}, .values = {{"f1", 2.0}}};
   EXPECT_EQ(refused(Evaluated{.comes = true, .found = found}), "accepted");

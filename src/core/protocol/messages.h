@@ -15,29 +15,12 @@
 #include <absl/container/inlined_vector.h>
 
 #include "base/archive.h"
-#include "base/error.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "protocol/control_messages.h"
+#include "protocol/limits.h"
 
 namespace outpace::protocol {
-
-// Peers with another number are refused with exit code 4.
-inline constexpr std::uint32_t kProtocolVersion = 10;
-
-// Limits, checked while a message is read and before memory is allocated for it.
-inline constexpr std::uint32_t kWorkersMax = 65'536;
-inline constexpr std::uint32_t kTensorsMax = 65'536;
-inline constexpr std::uint32_t kTensorRankMax = 16;
-inline constexpr std::uint64_t kWeightsMax = std::uint64_t{1} << 32U;  // Numbers: 16 GiB.
-inline constexpr std::size_t kTextMax = 1024;
-inline constexpr std::size_t kRangesMax = 4096;
-inline constexpr std::size_t kGroupsMax = 4096;
-inline constexpr std::uint32_t kAheadMax = 256;                       // Mini-batches.
-inline constexpr std::size_t kValuesMax = 256;                        // Values of an evaluation.
-inline constexpr std::size_t kFrameBytesMax = std::size_t{8} << 20U;  // Bytes of a message.
-inline constexpr std::uint64_t kConstantBytesMax = sizeof(float) * kWeightsMax;
-inline constexpr std::size_t kStatePartNameMax = 32;
-inline constexpr std::size_t kConstantPartMax = std::size_t{4} << 20U;  // Bytes of one message.
 
 // Names, shapes and order of a network's parameters: the layout of the flat buffer.
 struct TensorInfo {
@@ -245,66 +228,6 @@ struct Heartbeat {
 struct Goodbye {
   bool operator==(const Goodbye&) const = default;
 };
-// What else an evaluator measured, by the script's name for it; finite.
-struct NamedValue {
-  std::string name;
-  double value = 0.0;
-
-  void keep(Archive& archive) { archive("name", name)("value", value); }
-  bool operator==(const NamedValue&) const = default;
-};
-struct Measurement {
-  Version version;
-  std::optional<double> accuracy;  // On the test set, in [0, 1]. Nothing: it was not measured.
-  std::optional<double> loss;      // As accuracy.
-  std::vector<NamedValue> values{};
-
-  bool operator==(const Measurement&) const = default;
-};
-
-// A person's request to a running job. It is the first message of a connection of its own and has
-// one answer.
-struct SetPolicy {
-  std::uint32_t protocol = kProtocolVersion;
-  std::string policy;  // Its spec.
-
-  bool operator==(const SetPolicy&) const = default;
-};
-struct AskStatus {
-  std::uint32_t protocol = kProtocolVersion;
-
-  bool operator==(const AskStatus&) const = default;
-};
-
-// To the server, and by it to the worker: from now on it takes this many times as long for its
-// mini-batches, until it joins again.
-struct SlowDown {
-  std::uint32_t protocol = kProtocolVersion;
-  WorkerId worker{};
-  double factor = 1.0;  // From 1 to kSlowDownMost.
-
-  bool operator==(const SlowDown&) const = default;
-};
-inline constexpr double kSlowDownMost = 1e3;
-
-// A worker's script sends it, over a connection of its own, because the worker may have left
-// before. With a reason the run ends now, as the script wants. Without one this worker's loop has
-// ended as its script wants; once all have left, that is the end of the run.
-struct EndRun {
-  std::uint32_t protocol = kProtocolVersion;
-  std::string why;
-
-  bool operator==(const EndRun&) const = default;
-};
-// What the evaluator has found for this epoch of the script: the same for every worker that asks.
-// Also over a connection of its own.
-struct AskEvaluated {
-  std::uint32_t protocol = kProtocolVersion;
-  std::uint64_t epoch = 0;
-
-  bool operator==(const AskEvaluated&) const = default;
-};
-
 // ---- From the server --------------------------------------------------------------------------
 
 // Comes again before the first release if the server has lost the initial weights, because the
@@ -380,38 +303,7 @@ struct Stop {
   bool operator==(const Stop&) const = default;
 };
 
-// To a person: the request was carried out, or the reason why not.
-struct Answer {
-  ExitCode code;  // For the program that asked.
-  std::string text;
-
-  bool operator==(const Answer&) const = default;
-};
-// The answer to AskEvaluated.
-struct Evaluated {
-  bool comes = false;  // There will be one: ask again.
-  std::optional<Measurement> found;
-
-  bool operator==(const Evaluated&) const = default;
-};
-struct Status {
-  std::string policy;  // The policy that decides at present.
-  // The policy that was set and takes over when the present one's last mini-batches end; otherwise
-  // empty.
-  std::string coming;
-  Version version;
-  std::uint32_t live;
-  std::uint32_t workers;                // Planned.
-  double staleness_mean;                // The mean over all gradients so far.
-  std::optional<double> training_loss;  // As in summary.json.
-  Time now;                             // The run's clock.
-  std::string stalled;                  // Workers by name, for people; empty if none is.
-  std::string staleness;                // The rule in force, by name.
-
-  bool operator==(const Status&) const = default;
-};
-
-// ---- Of a run without a server (collective/) --------------------------------------------------
+// ---- In a run without a server (collective/) --------------------------------------------------
 
 // A worker's answer to Regroup. Unasked, of its present generation: its group is broken.
 struct Standing {
@@ -457,9 +349,13 @@ using Message = std::variant<Hello,
                              SlowDown,
                              EndRun,
                              AskEvaluated,
+                             AskSeats,
+                             Expel,
+                             AskCode,
                              Evaluated,
                              Answer,
                              Status,
+                             Seats,
                              Rates,
                              AskEvaluator,
                              Standing,

@@ -30,10 +30,12 @@ using IgnoringServer = Ignoring<Welcome,
                                 Answer,
                                 Evaluated,
                                 Status,
+                                Seats,
                                 Regroup,
                                 Group,
                                 Constants>;
 // Commands of `outpace ctl`, and what a script asks over a connection of its own.
-using IgnoringCommands = Ignoring<SetPolicy, AskStatus, SlowDown, EndRun, AskEvaluated>;
+using IgnoringCommands =
+    Ignoring<SetPolicy, AskStatus, SlowDown, EndRun, AskEvaluated, AskSeats, Expel, AskCode>;
 
 }  // namespace outpace::protocol

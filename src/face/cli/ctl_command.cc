@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "job/live_job.h"
 #include "job/option_list.h"
@@ -19,9 +20,8 @@ namespace outpace::cli {
 namespace {
 
 constexpr const char* kCtlForm =
-    "write outpace ctl RUN set-policy POLICY, outpace ctl RUN slow worker=3,factor=4 or outpace "
-    "ctl "
-    "RUN status; in place of RUN, a run's directory, --server and --token-file will do";
+    "write outpace ctl RUN status, set-policy POLICY, slow worker=3,factor=4, code, code --new or "
+    "expel 3; in place of RUN, a run's directory, --server and --token-file will do";
 
 struct CtlOptions {
   std::vector<std::string> words;
@@ -31,6 +31,7 @@ struct CtlOptions {
   bool insecure_no_tls = false;
   Duration patience = std::chrono::seconds(60);
   bool json = false;
+  bool renew = false;
 };
 
 struct CtlRequest {
@@ -58,6 +59,14 @@ CtlRequest read_ctl_request(const CtlOptions& options) {
       throw usage_error(fmt::format("a policy of more than {} letters", protocol::kTextMax));
     }
     request.question = protocol::SetPolicy{.policy = words[1]};
+  } else if (!words.empty() && words[0] == "code" && words.size() == 1) {
+    request.question = protocol::AskCode{.renew = options.renew};
+  } else if (words.size() == 2 && words[0] == "expel") {
+    const auto worker = parse_count(words[1]);
+    if (!worker || *worker >= protocol::kWorkersMax) {
+      throw usage_error("expel: '" + words[1] + "' is no worker's number; write such as expel 3");
+    }
+    request.question = protocol::Expel{.worker = WorkerId{static_cast<std::uint32_t>(*worker)}};
   } else if (words.size() == 2 && words[0] == "slow") {
     const auto slow = worker::Slow::parse(words[1], protocol::kWorkersMax);
     request.question = protocol::SlowDown{.worker = slow.worker, .factor = slow.factor};
@@ -122,12 +131,14 @@ int run_ctl(const CtlOptions& options) {
       request.run.empty()
           ? record::ControlFile{.server = options.server, .token_file = options.token_file}
           : find_server(request.run);
-  const protocol::Message answer = live::ask(
-      {.server = place.server,
-       .token = live::read_token_file(place.token_file),
-       .tls = run::tls_to(place.server, options.tls, place.token_file, options.insecure_no_tls),
-       .patience = options.patience},
-      request.question);
+  const std::string token = live::read_token_file(place.token_file);
+  const protocol::Message answer =
+      live::ask({.server = place.server,
+                 .token = token,
+                 .tls = run::tls_to(
+                     place.server, options.tls, place.token_file, token, options.insecure_no_tls),
+                 .patience = options.patience},
+                request.question);
   if (const auto* status = std::get_if<protocol::Status>(&answer)) {
     print_status(*status, options.json);
   } else {
@@ -145,16 +156,19 @@ int run_ctl(const CtlOptions& options) {
 
 Run add_ctl(job::OptionList& list) {
   auto options = std::make_shared<CtlOptions>();
-  list.add("request",
-           options->words,
-           "RUN set-policy POLICY, RUN slow worker=3,factor=4 to try what a slow worker does "
-           "(factor=1 "
-           "ends it), or RUN status; RUN is the run's directory, and is left out with --server")
+  list.add(
+          "request",
+          options->words,
+          "RUN set-policy POLICY, RUN slow worker=3,factor=4 to try what a slow worker does "
+          "(factor=1 "
+          "ends it), RUN code for the word by which machines join, RUN expel 3 to send a worker "
+          "away for good, or RUN status; RUN is the run's directory, and is left out with --server")
       .positional();
   list.add("server", options->server, "Address of the job's server: HOST:PORT or unix:PATH")
       .type("ADDRESS");
   list.add("token-file", options->token_file, "File with the job's secret, mode 0600").type("FILE");
   job::declare_tls_of_client(list, options->tls, options->insecure_no_tls);
+  list.add("new", options->renew, "With code: make a new one, after which no older one counts");
   list.add("patience", options->patience, "How long to wait for the answer");
   list.add("json", options->json, "With status: print one JSON object");
   return [options](const job::OptionList& /*chosen*/) { return run_ctl(*options); };

@@ -47,6 +47,9 @@ constexpr Command kCommands[] = {
     {"run",
      "Train with your own script on this machine: start one server and the script N times",
      add_run},
+    {"join",
+     "Join a run on another machine by its code: start your script here as its workers",
+     add_join},
     {"server", "Run the parameter server of a job", add_server},
     {"worker", "Run one worker of a job", add_worker},
     {"evaluator", "Measure a job's test accuracy without delaying its workers", add_evaluator},
@@ -124,7 +127,7 @@ command_line::Program outpace_program() {
       .commands = {std::begin(kCommands), std::end(kCommands)},
       .moved = {{"chaos", "", "outpace-lab chaos (docs/chaos.md)"},
                 {"simulate", "--swarm", "outpace-lab swarm (docs/simulation.md)"}},
-      .known_elsewhere = {"role"}};  // For a process that `outpace run` starts.
+      .known_elsewhere = {"role", "gradients"}};  // For what `outpace run` and `join` start.
   const std::map<std::string, AddCommand> with_libtorch = libtorch_commands();
   for (Command& command : program.commands) {
     if (const auto found = with_libtorch.find(command.name); found != with_libtorch.end()) {

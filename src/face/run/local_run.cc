@@ -14,6 +14,7 @@
 #include "live/token_file.h"
 #include "run/echo.h"
 #include "run/failures.h"
+#include "run/job_keys.h"
 #include "run/open_files.h"
 #include "run/resume.h"
 #include "run/scratch_directory.h"
@@ -151,12 +152,20 @@ RecordedJob recorded(const LocalJob& job, const ServedRun& run) {
           .delayed = job.delayed};
 }
 
-ServedRun local_run(const LocalJob& job) {
-  ServedRun run = served_run(job.training, job.membership, job.serving, job.checkpoints);
+ServedRun local_run(const LocalJob& job, const std::optional<JobKeys>& keys) {
+  job::Training training = job.training;
+  if (keys) {
+    make_room_for_joiners(training);
+  }
+  ServedRun run = served_run(training, job.membership, job.serving, job.checkpoints);
   live::ServerOptions& options = run.options;
   options.coordinator.resume_patience =
       job.membership.patience_to_begin();  // All workers are its children.
-  options.tls = tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
+  if (keys) {
+    keys->give_to(options, job.training.workers, job.seats);
+  } else {
+    options.tls = tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
+  }
   options.needs_evaluator = !needs_evaluator(job.training).empty();
   options.expects_evaluator = job.expects_evaluator;
   if (job.script) {
@@ -168,10 +177,10 @@ ServedRun local_run(const LocalJob& job) {
 }
 
 ChildWatchOptions watch_options(const LocalJob& job,
-                                bool launched,
+                                bool others_come,
                                 live::Server& server,
                                 RunRecorder& recorder) {
-  const bool all_workers_are_children = !launched || job.training.workers == 1;
+  const bool all_workers_are_children = !others_come;
   return {.needs_evaluator = needs_evaluator(job.training),
           .end_run = [&server](ExitCode code, const std::string& why) { server.stop(code, why); },
           .workers_all_ended =
@@ -267,11 +276,19 @@ RunEnd run_here(const LocalJob& job,
                 const std::optional<launch::TrainPart>& part,
                 const std::string& resolved,
                 const ChildrenOf& children_of) {
-  ServedRun run = local_run(job);
+  const ScratchDirectory scratch;
+  // Under a launcher all processes have the token.
+  std::optional<JobKeys> keys =
+      part ? std::nullopt
+           : JobKeys::find(job.serving, job.token_file, job.checkpoints.resume, scratch.path());
+  ServedRun run = local_run(job, keys);
   live::ServerOptions& options = run.options;
   live::block_supervised_signals();
-  const ScratchDirectory scratch;
-  if (options.listen.empty()) {
+  const bool own_keys = keys && keys->own();
+  if (own_keys) {
+    options.listen_beyond = options.listen;  // The workers of this machine need no network.
+  }
+  if (options.listen.empty() || own_keys) {
     options.listen = "unix:" + scratch.file("server.sock");
   }
   // Not unencrypted: nobody named the other networks of this machine.
@@ -279,13 +296,20 @@ RunEnd run_here(const LocalJob& job,
     options.reach = wire::Reach::kEverywhere;
   }
   const bool everywhere = options.reach == wire::Reach::kEverywhere;
-  const std::string token_file = part ? job.token_file : scratch.file("token");
+  const std::string token_file = part       ? job.token_file
+                                 : own_keys ? keys->token_file()
+                                            : scratch.file("token");
   options.token = live::token_of_server(token_file);
   const RecordedJob record = recorded(job, run);
   live::Server server(std::move(options), {});
   // After it listens: a server that cannot leaves no record in the way of the next try.
   RunRecorder recorder(record, resolved);
   recorder.reachable(server.address(), token_file);
+  if (keys) {
+    keys->settle(
+        recorder.directory(), own_keys ? server.beyond() : server.address(), job.serving.advertise);
+    recorder.say(keys->how_to_join(job.joined_by));
+  }
   if (part) {
     recorder.say(launch::worker_in_words(part->place, part->workers) + ", and the server, at " +
                  server.address() + (everywhere ? ", on all addresses of this machine" : ""));
@@ -293,7 +317,8 @@ RunEnd run_here(const LocalJob& job,
   Course course;
   server.watch(callbacks_of(recorder, course));
   ScriptOutput output(recorder);
-  ChildWatchOptions watched = watch_options(job, part.has_value(), server, recorder);
+  ChildWatchOptions watched =
+      watch_options(job, (part && job.training.workers > 1) || keys.has_value(), server, recorder);
   watched.ends_at_once = [&scratch] { scratch.remove(); };
   if (job.script) {
     watch_script(watched, output, server, course);

@@ -37,6 +37,9 @@ struct LocalJob {
   // The workers run a user's command; the evaluator waits until one of them wants it.
   std::optional<job::ShowOutput> script{};
   bool may_be_evaluated = true;  // By a script's evaluator.
+  // What machines that join by a code are told, and the command that they run, for people.
+  protocol::Seats seats{};
+  std::string joined_by{};
 };
 
 // The children: the first `workers` workers, and the evaluator if there is one. `evaluated`: as

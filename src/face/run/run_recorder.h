@@ -74,6 +74,7 @@ class RunRecorder {
   RunRecorder(const RunRecorder&) = delete;
   RunRecorder& operator=(const RunRecorder&) = delete;
 
+  [[nodiscard]] const std::filesystem::path& directory() const { return directory_.path(); }
   // The directory for the children's logs.
   [[nodiscard]] std::string make_log_directory() const;
   // The directory in which the workers keep what they decide; empty: nothing is kept.

@@ -23,6 +23,7 @@
 #include "run/children.h"
 #include "run/local_run.h"
 #include "run/server_run.h"
+#include "run/user_command.h"
 #include "run/whole_file.h"
 #include "wire/kept_memory.h"
 
@@ -31,35 +32,12 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-bool can_run(const std::string& program) {
-  std::error_code ignored;
-  return access(program.c_str(), X_OK) == 0 && !std::filesystem::is_directory(program, ignored);
-}
-
-// Throws a usage error if there is no such program, which every worker would say otherwise.
-void check_program(const std::string& program) {
-  if (program.find('/') != std::string::npos) {
-    if (!can_run(program)) {
-      throw usage_error("run: " + program + " is not a program that can be run");
-    }
-    return;
-  }
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (can_run((std::filesystem::path(folder.empty() ? "." : folder) / program).string())) {
-      return;
-    }
-  }
-  throw usage_error("run: there is no program '" + program + "' in PATH");
-}
-
 void check_command(const job::RunJob& job) {
   if (job.command.empty()) {
     throw usage_error(
         "run: the command is missing: outpace run --workers 8 -- python3 train.py --my-flag");
   }
-  check_program(job.command.front());
+  check_program("run", job.command.front());
   job::check(job, whole_file);
 }
 
@@ -75,11 +53,9 @@ void set_by_default(Words& variables, const std::string& name, const std::string
 
 // How many gradients an update has if all workers are there: scripts scale their rate by it.
 std::uint32_t gradients_of_update(const job::RunJob& job, std::uint32_t workers) {
-  job::Training training = job::without_script(job.training);
+  job::Training training = job.training;
   training.workers = workers;
-  const live::ServerOptions options = to_server_options(training, job.membership, {});
-  return policy::make_policy(options.policy, workers, options.policy_inputs)
-      ->nominal_cutoff(workers);
+  return seats_of(training).gradients;
 }
 
 // What include/outpace reads; `worker`: nothing of the evaluator.
@@ -173,6 +149,13 @@ std::vector<live::ChildSpec> children_of(const job::RunJob& job,
   return children;
 }
 
+// What machines that join by a code are told.
+protocol::Seats joined_seats(const job::RunJob& job) {
+  protocol::Seats seats = seats_of(job.training);
+  seats.steps_ahead = job.steps_ahead;
+  return seats;
+}
+
 }  // namespace
 
 RunEnd run_script(const job::RunJob& job,
@@ -191,7 +174,9 @@ RunEnd run_script(const job::RunJob& job,
                        .token_file = job.token_file,
                        .delayed = !job.delays.file.empty() || !job.delays.slow.empty(),
                        .script = job.show_output,
-                       .may_be_evaluated = job.passes.empty()};
+                       .may_be_evaluated = job.passes.empty(),
+                       .seats = joined_seats(job),
+                       .joined_by = quoted(job.command)};
   return run_here(local,
                   part,
                   resolved,

@@ -15,9 +15,11 @@
 #include "record/safetensors.h"
 #include "run/child_watch.h"
 #include "run/children.h"
+#include "run/job_keys.h"
 #include "run/local_run.h"
 #include "run/resume.h"
 #include "run/run_recorder.h"
+#include "run/scratch_directory.h"
 #include "run/tls.h"
 #include "run/whole_file.h"
 #include "run/worker_role.h"
@@ -71,14 +73,28 @@ live::ServerOptions to_server_options(const job::Training& training,
   return server;
 }
 
+protocol::Seats seats_of(const job::Training& training) {
+  job::Training plain = job::without_script(training);
+  const live::ServerOptions options = to_server_options(plain, {}, {});
+  return {.workers = {},
+          .planned = training.workers,
+          .gradients = policy::make_policy(options.policy, training.workers, options.policy_inputs)
+                           ->nominal_cutoff(training.workers),
+          .batch = training.batch,
+          .local_steps = training.local_steps.value_or(0)};
+}
+
 void check(const job::TrainJob& job, const Learner& learner, bool has_server) {
   job::Serving serving = job.serving;
   serving.weights.clear();  // They are read once, by what begins with them.
   const live::ServerOptions server = to_server_options(job.training, job.membership, serving);
-  if (has_server) {
-    (void)tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
+  if (!makes_keys(job.serving, job.token_file)) {
+    if (has_server) {
+      (void)tls_of(job.serving, job.token_file, wire::TlsSide::kServer);
+    }
+    // Also the server's children.
+    (void)tls_of(job.serving, job.token_file, wire::TlsSide::kWorker);
   }
-  (void)tls_of(job.serving, job.token_file, wire::TlsSide::kWorker);  // Also the server's children.
   job::check(job.work, job.training.workers, whole_file);
   if (!job.work.paced.empty()) {
     if (job.training.target_accuracy) {
@@ -120,7 +136,10 @@ RunEnd train(const job::TrainJob& job,
                        .token_file = job.token_file,
                        .expects_evaluator = job.work.paced.empty(),
                        .delayed = !job.work.delays.file.empty() || !job.work.delays.slow.empty() ||
-                                  !job.work.paced.empty()};
+                                  !job.work.paced.empty(),
+                       .seats = seats_of(job.training),
+                       .joined_by = "outpace worker --network " + job.work.network.text +
+                                    " --data " + job.work.data.text};
   return run_here(local,
                   part,
                   resolved,
@@ -146,34 +165,61 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
   if (serving.listen.empty()) {
     serving.listen = "127.0.0.1:0";
   }
-  ServedRun run = served_run(job.training, job.membership, serving, job.checkpoints);
+  const ScratchDirectory scratch;
+  std::optional<JobKeys> keys =
+      JobKeys::find(serving, job.token_file, job.checkpoints.resume, scratch.path());
+  if (job.token_file.empty() && !(keys && keys->own())) {
+    throw usage_error(
+        "server: --token-file is missing: name a file for the job's secret; with --listen beyond "
+        "this machine it can be left out, and machines join by a code");
+  }
+  job::Training training = job.training;
+  if (keys) {
+    make_room_for_joiners(training);
+  }
+  ServedRun run = served_run(training, job.membership, serving, job.checkpoints);
   live::ServerOptions& options = run.options;
   options.script = script_terms(job.training);
-  options.tls = tls_of(serving, job.token_file, wire::TlsSide::kServer);
-  options.token = live::token_of_server(job.token_file);
+  if (!(keys && keys->own())) {
+    options.tls = tls_of(serving, job.token_file, wire::TlsSide::kServer);
+  }
+  options.token = live::token_of_server(keys && keys->own() ? keys->token_file() : job.token_file);
+  if (keys) {
+    keys->give_to(options, 0, seats_of(job.training));
+  }
   options.expects_evaluator =
       job.training.target_accuracy.has_value() || policy::waits_for_evaluator(job.training.policy);
   options.needs_evaluator = options.expects_evaluator;
   const bool expects_evaluator = options.expects_evaluator;
   live::block_supervised_signals();
-  RecordedJob record{.training = job.training,
-                     .output = job.output,
-                     .topology = job::Topology::kServer,
-                     .name = job.training.policy.text,
-                     .network = "the workers'",
-                     .data = "the workers'",
-                     .checkpoints = job.checkpoints,
-                     .head = head_of(options),
-                     .resumed = std::move(run.resumed),
-                     .page = page_of(job.output, serving, job.token_file),
-                     .delayed = true};  // Workers may be elsewhere, so this is not known.
+  RecordedJob record{
+      .training = job.training,
+      .output = job.output,
+      .topology = job::Topology::kServer,
+      .name = job.training.policy.text,
+      .network = "the workers'",
+      .data = "the workers'",
+      .checkpoints = job.checkpoints,
+      .head = head_of(options),
+      .resumed = std::move(run.resumed),
+      .page =
+          page_of(job.output, serving, keys && keys->own() ? keys->token_file() : job.token_file),
+      .delayed = true};  // Workers may be elsewhere, so this is not known.
   live::Server server(std::move(options), {});
   RunRecorder recorder(std::move(record), resolved);
   server.watch(recorder.watch());
-  recorder.reachable(server.address(), job.token_file);
-  const std::string how = " --server " + server.address() + " --token-file " + job.token_file +
+  if (keys) {
+    keys->settle(recorder.directory(), server.address(), serving.advertise);
+  }
+  const bool own = keys && keys->own();
+  const std::string token_file = own ? keys->token_file() : job.token_file;
+  recorder.reachable(server.address(), token_file);
+  const std::string how = " --server " + server.address() + " --token-file " + token_file +
                           (serving.insecure_no_tls ? " --insecure-no-tls" : "");
-  recorder.say("listening on " + server.address() + "; workers: outpace worker" + how);
+  recorder.say("listening on " + server.address() + (own ? "" : "; workers: outpace worker" + how));
+  if (keys) {
+    recorder.say(keys->how_to_join("python3 train.py"));
+  }
   if (expects_evaluator) {
     recorder.say("the run begins when there is an evaluator too: outpace evaluator" + how);
   }

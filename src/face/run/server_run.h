@@ -23,6 +23,9 @@ namespace outpace::run {
                                                     const job::Membership& membership,
                                                     const job::Serving& serving);
 
+// What machines that join by a code are told of the training.
+[[nodiscard]] protocol::Seats seats_of(const job::Training& training);
+
 // Throws what a run with this job would throw before it begins. `has_server`: the server is in this
 // process, and not on another machine, where a launcher started it.
 void check(const job::TrainJob& job, const Learner& learner, bool has_server = true);

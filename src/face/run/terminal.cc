@@ -38,6 +38,10 @@ Terminal::~Terminal() {
 }
 
 void Terminal::show(const record::Status& status) {
+  show([&status](std::size_t width) { return record::progress_line(status, width); });
+}
+
+void Terminal::show(const std::function<std::string(std::size_t width)>& line_of) {
   const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) {
@@ -48,7 +52,7 @@ void Terminal::show(const record::Status& status) {
   if (is_terminal_ && out_.waiting() > 0) {
     return;  // An old line is of no use to a reader who comes late.
   }
-  std::string line = record::progress_line(status, is_terminal_ ? terminal_width() : kPlainWidth);
+  std::string line = line_of(is_terminal_ ? terminal_width() : kPlainWidth);
   if (!is_terminal_) {
     put(std::move(line));
   } else if (out_.write(std::string(kErase) + line)) {

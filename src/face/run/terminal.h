@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -27,6 +28,8 @@ class Terminal {
 
   // On a terminal at most ten times a second, elsewhere every ten seconds; more calls cost nothing.
   void show(const record::Status& status);
+  // The same, of a line that `line` makes for this width when there is need.
+  void show(const std::function<std::string(std::size_t width)>& line);
   // A line that stays. From any thread.
   void say(const std::string& line);
   // A line of a child, as it is.

@@ -16,10 +16,11 @@ wire::TlsFiles to_tls_files(const job::TlsOptions& given) {
 wire::TlsFiles tls_to(const std::string& server,
                       const job::TlsOptions& given,
                       const std::string& token_file,
+                      const std::string& token,
                       bool insecure_no_tls) {
   wire::TlsFiles files =
       wire::find_tls(to_tls_files(given), token_file, server, wire::TlsSide::kWorker);
-  wire::check_encrypted(server, files, insecure_no_tls, "--insecure-no-tls");
+  wire::check_encrypted(server, token, files, insecure_no_tls, "--insecure-no-tls");
   return files;
 }
 

@@ -9,11 +9,13 @@
 
 namespace outpace::run {
 
-// The files of a process that connects to `server`. Throws a usage error as wire::find_tls() does,
-// and if traffic would go beyond this machine with neither TLS nor leave to go without.
+// The files of a process that connects to `server` with this token. Throws a usage error as
+// wire::find_tls() does, and if traffic would go beyond this machine with neither TLS nor leave to
+// go without.
 [[nodiscard]] wire::TlsFiles tls_to(const std::string& server,
                                     const job::TlsOptions& given,
                                     const std::string& token_file,
+                                    const std::string& token,
                                     bool insecure_no_tls);
 
 // The files of a job's server, or of another process that a launcher started with the same options.

@@ -131,12 +131,13 @@ void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& le
     throw usage_error("--worker is " + std::to_string(worker) + "; it takes 0 to " +
                       std::to_string(protocol::kWorkersMax - 1));
   }
+  const std::string token = options.token_may_come
+                                ? live::await_token_file(job.token_file, job.reaching.deadline)
+                                : live::read_token_file(job.token_file);
   const live::SessionOptions session{
       .server = job.server,
-      .token = options.token_may_come
-                   ? live::await_token_file(job.token_file, job.reaching.deadline)
-                   : live::read_token_file(job.token_file),
-      .tls = tls_to(job.server, job.tls, job.token_file, job.insecure_no_tls),
+      .token = token,
+      .tls = tls_to(job.server, job.tls, job.token_file, token, job.insecure_no_tls),
       .worker = WorkerId{worker},
       .deadline = job.reaching.deadline,
       .leaving = &leaving,
@@ -175,10 +176,11 @@ void be_evaluator(const job::EvaluatorJob& job, const Learner& learner) {
   if (nice(kNice) == -1) {
     // Not being nice is no reason to fail.
   }
+  const std::string token = live::read_token_file(job.token_file);
   const live::SessionOptions session{
       .server = job.server,
-      .token = live::read_token_file(job.token_file),
-      .tls = tls_to(job.server, job.tls, job.token_file, job.insecure_no_tls),
+      .token = token,
+      .tls = tls_to(job.server, job.tls, job.token_file, token, job.insecure_no_tls),
       .worker = WorkerId{0},
       .deadline = job.reaching.deadline,
       .keep_alive = job.reaching.keep_alive,

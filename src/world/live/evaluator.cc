@@ -23,8 +23,11 @@ class Evaluator::Job {
     require(!session_, "join: this evaluator has joined already");
     const wire::TlsFiles tls{
         .certificate = options_.tls_certificate, .key = options_.tls_key, .ca = options_.tls_ca};
-    wire::check_encrypted(
-        options_.server, tls, options_.insecure_no_tls, "OUTPACE_INSECURE_NO_TLS=true");
+    wire::check_encrypted(options_.server,
+                          options_.token,
+                          tls,
+                          options_.insecure_no_tls,
+                          "OUTPACE_INSECURE_NO_TLS=true");
     session_ = std::make_unique<live::LastingEvaluator>(
         live::SessionOptions{.server = options_.server,
                              .token = options_.token,

@@ -35,7 +35,9 @@ admission::Options admission_options(const ServerOptions& options) {
       .has_weights = options.manifest.has_value(),
       .shard = options.shard,
       .local_steps = options.coordinator.local_steps ? options.coordinator.local_steps->most : 0,
-      .script_conflict = options.script.conflict};
+      .script_conflict = options.script.conflict,
+      .seats_from = options.seats_from,
+      .seated = options.keyring ? options.keyring->seats() : std::map<WorkerId, std::string>{}};
 }
 
 steady_clock::time_point to_steady(Time time) {
@@ -66,7 +68,9 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
   transport_ =
       wire::serve({.address = options_.listen,
                    .token = options_.token,
+                   .beyond = options_.listen_beyond,
                    .tls = options_.tls,
+                   .passes = options_.keyring,
                    .refused = warned,
                    .warned = warned,
                    .keep_alive = std::max(wire::kKeepAlive, options_.coordinator.heartbeat_timeout),
@@ -186,6 +190,7 @@ void Server::nobody_joins(Time now) {
 void Server::closed(Time now, wire::ConnectionId from, const wire::Closed& closed) {
   brought_.erase(from);
   has_constants_.erase(from);
+  guests_.gone(from);
   to_admission(now, [&](auto& out) { admission_.closed(from, closed.why, out); });
 }
 
@@ -308,6 +313,7 @@ void Server::tick(Time now) {
     to_coordinator(now, [&](auto& out) { coordinator_->tick(now, out); });
   }
   look_at_weights(now);
+  tell_guests(now);
   if (coordinator_->started() && now - last_status_ >= kStatusPeriod && callbacks_.status) {
     last_status_ = now;
     coordinator_->carried(transport_->traffic());
@@ -352,6 +358,10 @@ void Server::send_last_snapshot() {
 void Server::close_the_run() {
   over_ = true;
   callbacks_ = {};
+  dismiss_guests({admission_.end()->code == ExitCode::kDone ? protocol::Farewell::kFinished
+                                                            : protocol::Farewell::kFailed,
+                  admission_.end()->why},
+                 "");
   to_admission(now(), [&](auto& out) { admission_.close(out); });
 }
 
@@ -373,7 +383,10 @@ void Server::take_late(const Post& post) {
              std::holds_alternative<protocol::SlowDown>(message) ||
              std::holds_alternative<protocol::AskStatus>(message) ||
              std::holds_alternative<protocol::AskEvaluator>(message) ||
-             std::holds_alternative<protocol::EndRun>(message)) {
+             std::holds_alternative<protocol::EndRun>(message) ||
+             std::holds_alternative<protocol::AskSeats>(message) ||
+             std::holds_alternative<protocol::Expel>(message) ||
+             std::holds_alternative<protocol::AskCode>(message)) {
     answer(from->connection, ExitCode::kFailure, "the run is over: " + admission_.end()->why);
   } else if (const auto* ask = std::get_if<protocol::AskEvaluated>(&message)) {
     tell_evaluated(now(), from->connection, *ask);

@@ -28,6 +28,8 @@
 #include "compress/format.h"
 #include "compress/reference.h"
 #include "live/brought.h"
+#include "live/guests.h"
+#include "live/keyring.h"
 #include "live/left_out.h"
 #include "live/policy_change.h"
 #include "live/put_off.h"
@@ -54,7 +56,14 @@ struct ServerOptions {
   std::string listen = "127.0.0.1:0";
   wire::Reach reach = wire::Reach::kAddress;
   std::string token;
-  wire::TlsFiles tls;                      // The server's; empty: no TLS.
+  wire::TlsFiles tls;  // The server's; empty: no TLS.
+  // A second address, of TCP, where `listen` is a Unix socket; empty: none.
+  std::string listen_beyond = {};
+  // Null: nobody joins by a code. The numbers of those who do begin at `seats_from`, and `seats`
+  // says what they are told beside.
+  std::shared_ptr<Keyring> keyring = nullptr;
+  std::uint32_t seats_from = 0;
+  protocol::Seats seats = {};
   server::CoordinatorOptions coordinator;  // `examples` comes from the first worker.
   Spec policy;
   policy::PolicyInputs policy_inputs;
@@ -122,6 +131,8 @@ class Server {
 
   // Where workers connect to.
   [[nodiscard]] std::string address() const { return transport_->address(); }
+  // The second one; empty without.
+  [[nodiscard]] std::string beyond() const { return transport_->beyond(); }
 
   // Replaces the callbacks. REQUIRES: run() has not been called, which is the first to use them.
   void watch(ServerCallbacks callbacks) { callbacks_ = std::move(callbacks); }
@@ -216,6 +227,17 @@ class Server {
   [[nodiscard]] std::string why_not(const Spec& policy) const;
   void slow_down(Time now, wire::ConnectionId from, const protocol::SlowDown& slow);
   void tell_status(Time now, wire::ConnectionId from, std::uint32_t protocol);
+  // REQUIRES: begun().
+  [[nodiscard]] protocol::Status status(Time now) const;
+  // Machines that join by a code: server_guests.cc.
+  void ask_seats(Time now, wire::ConnectionId from, const protocol::AskSeats& ask);
+  void tell_guests(Time now);
+  // Those of this pass; empty: all.
+  void dismiss_guests(const protocol::Stop& stop, const std::string& pass);
+  void send_away(Time now, wire::ConnectionId from, const protocol::Expel& expel);
+  void tell_code(Time now, wire::ConnectionId from, const protocol::AskCode& ask);
+  // Whether this peer may command the run; otherwise it is answered.
+  [[nodiscard]] bool commands(Time now, wire::ConnectionId from, std::uint32_t protocol);
   // What scripts ask for over connections of their own: server_asked.cc.
   void end_run(Time now, wire::ConnectionId from, const protocol::EndRun& end);
   void tell_evaluated(Time now, wire::ConnectionId from, const protocol::AskEvaluated& ask);
@@ -289,6 +311,7 @@ class Server {
   // State of the strand.
   admission::Admission admission_;
   std::map<wire::ConnectionId, Brought> brought_;
+  Guests guests_;
   std::set<wire::ConnectionId> has_constants_;  // Evaluators that were sent them.
   std::optional<protocol::Rates> rates_;        // The rates that a worker reported last.
   std::optional<server::Shard> shard_;          // Once there are initial weights.

@@ -32,6 +32,15 @@ protocol::Welcome welcome(const ServerOptions& options, const Accepted& accepted
 }  // namespace
 
 void Server::greet(Time now, wire::ConnectionId from, const protocol::Hello& worker) {
+  const auto proved = transport_->proved(from);
+  if (!proved) {
+    return;  // It has gone.
+  }
+  const std::string why = admission_.why_other_number(Keyring::text_of(*proved), worker.worker);
+  if (!why.empty()) {
+    refuse(now, from, protocol::Farewell::kFenced, why);
+    return;
+  }
   const auto held = admission_.in_the_way(now, worker);
   if (held && transport_->hung_up(*held)) {  // A process that follows another at once.
     transport_->close(*held);

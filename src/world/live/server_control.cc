@@ -12,8 +12,7 @@
 namespace outpace::live {
 
 void Server::set_policy(Time now, wire::ConnectionId from, const protocol::SetPolicy& set) {
-  if (set.protocol != protocol::kProtocolVersion) {
-    refuse(now, from, protocol::Farewell::kIncompatible, admission::wrong_protocol(set.protocol));
+  if (!commands(now, from, set.protocol)) {
     return;
   }
   try {
@@ -55,8 +54,7 @@ std::string Server::why_not(const Spec& policy) const {
 }
 
 void Server::slow_down(Time now, wire::ConnectionId from, const protocol::SlowDown& slow) {
-  if (slow.protocol != protocol::kProtocolVersion) {
-    refuse(now, from, protocol::Farewell::kIncompatible, admission::wrong_protocol(slow.protocol));
+  if (!commands(now, from, slow.protocol)) {
     return;
   }
   const auto connection = admission_.member(slow.worker);
@@ -82,11 +80,13 @@ void Server::tell_status(Time now, wire::ConnectionId from, std::uint32_t protoc
     answer(from, ExitCode::kFailure, "the run has not begun: it waits for its workers");
     return;
   }
+  transport_->send(from, status(now), nullptr);
+  transport_->close(from);
+}
+
+protocol::Status Server::status(Time now) const {
   const server::Statistics& statistics = coordinator_->statistics();
-  transport_->send(
-      from,
-      protocol::Status{
-          .policy = policy_.in_force(),
+  return {.policy = policy_.in_force(),
           .coming = policy_.coming(),
           .version = coordinator_->version(),
           .live = coordinator_->live(),
@@ -96,9 +96,7 @@ void Server::tell_status(Time now, wire::ConnectionId from, std::uint32_t protoc
           .training_loss = statistics.training_loss,
           .now = coordinator_->run_time(now),
           .stalled = fmt::format("{}", fmt::join(statistics.stalled(), ", ")),
-          .staleness = coordinator_->staleness().name()},
-      nullptr);
-  transport_->close(from);
+          .staleness = coordinator_->staleness().name()};
 }
 
 void Server::answer(wire::ConnectionId asker, ExitCode code, const std::string& text) {

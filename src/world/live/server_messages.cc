@@ -61,6 +61,9 @@ void Server::receive_first(Time now, wire::ConnectionId from, const protocol::Me
           [&](const protocol::AskStatus& ask) { tell_status(now, from, ask.protocol); },
           [&](const protocol::EndRun& end) { end_run(now, from, end); },
           [&](const protocol::AskEvaluated& ask) { tell_evaluated(now, from, ask); },
+          [&](const protocol::AskSeats& ask) { ask_seats(now, from, ask); },
+          [&](const protocol::Expel& expel) { send_away(now, from, expel); },
+          [&](const protocol::AskCode& ask) { tell_code(now, from, ask); },
           [&](const protocol::AskEvaluator&) {  // From a worker that has left, or whose run ended.
             ask_for_evaluator(now);
             answer(from, ExitCode::kDone, "");

@@ -45,8 +45,11 @@ class Worker::Job {
                   "worker " + std::to_string(options_.worker) + ": ranks are below " +
                       std::to_string(protocol::kWorkersMax));
     live::require(examples >= 1, "join: the data set is empty");
-    wire::check_encrypted(
-        options_.server, tls(), options_.insecure_no_tls, "OUTPACE_INSECURE_NO_TLS=true");
+    wire::check_encrypted(options_.server,
+                          options_.token,
+                          tls(),
+                          options_.insecure_no_tls,
+                          "OUTPACE_INSECURE_NO_TLS=true");
     const protocol::Manifest manifest = live::manifest_of(parameters);
     const protocol::Script script = live::script_of(settings, parameters);
     numbers_ = manifest.numbers();

@@ -87,7 +87,7 @@ struct HostAndPort {
   std::string host;
   std::string port;
 };
-HostAndPort split(const std::string& address) {
+HostAndPort host_and_port(const std::string& address) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == address.size()) {
     throw failure("expected HOST:PORT or unix:PATH");
@@ -243,7 +243,7 @@ std::vector<Endpoint> all_addresses(const std::string& port) {
 }
 
 Listener listen_on_port(const std::string& address, Reach reach) {
-  const HostAndPort wanted = split(address);
+  const HostAndPort wanted = host_and_port(address);
   Found found;
   if (reach == Reach::kEverywhere) {
     found.endpoints = all_addresses(wanted.port);
@@ -310,7 +310,7 @@ void check_address(const std::string& address) {
     if (address.starts_with(kUnixPrefix)) {
       static_cast<void>(unix_endpoint(address));
     } else {
-      static_cast<void>(split(address));
+      static_cast<void>(host_and_port(address));
     }
   } catch (const Error& error) {
     throw usage_error(address + ": " + error.what());
@@ -321,7 +321,7 @@ std::vector<Endpoint> resolve(const std::string& address, steady_clock::time_poi
   if (address.starts_with(kUnixPrefix)) {
     return {unix_endpoint(address)};
   }
-  const HostAndPort wanted = split(address);
+  const HostAndPort wanted = host_and_port(address);
   Found found = look_up(wanted, 0, deadline);
   if (!found.problem.empty()) {
     throw failure(wanted.host + ": " + found.problem);

@@ -55,6 +55,8 @@ class ByteStream {
   // Whether records need no checksum.
   [[nodiscard]] virtual bool sealed() const { return false; }
   [[nodiscard]] virtual Binding binding() const { return {}; }
+  // Whether the peer has proved itself by a certificate, where that is asked for.
+  [[nodiscard]] virtual bool shows_certificate() const { return true; }
 
   // As send(), and the peer gets a descriptor of its own for the same thing, with the first byte.
   [[nodiscard]] virtual Transfer send_with(std::span<const iovec> parts, int /*descriptor*/) {

@@ -40,12 +40,17 @@ std::string name_of(const Endpoint& endpoint, int socket) {
 
 }  // namespace
 
-Lobby::Lobby(Listener listener, std::string token, const TlsContext* tls, Callbacks callbacks)
+Lobby::Lobby(Listener listener,
+             std::string token,
+             const TlsContext* tls,
+             Passes* passes,
+             Callbacks callbacks)
     : listener_(std::move(listener.socket)),
       keep_alive_(listener.keep_alive),
       address_(std::move(listener.address)),
       token_(std::move(token)),
       tls_(tls),
+      passes_(passes),
       callbacks_(std::move(callbacks)),
       waker_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (waker_.number() < 0) {
@@ -228,8 +233,11 @@ Lobby::Outcome Lobby::take_opening(Stranger& stranger) {
                ? outcome
                : refuse(stranger, "it is none of ours");
   }
-  if (!decode_opening(stranger.bytes, stranger.proven.client, stranger.proven.lane)) {
+  if (!decode_opening(stranger.bytes, stranger.proven)) {
     return refuse(stranger, "it is none of ours");
+  }
+  if (!find_key(stranger, outcome)) {
+    return outcome;
   }
   stranger.proven.server = make_nonce();
   stranger.step = Step::kProof;
@@ -239,6 +247,26 @@ Lobby::Outcome Lobby::take_opening(Stranger& stranger) {
   return take_proof(stranger);
 }
 
+bool Lobby::find_key(Stranger& stranger, Outcome& outcome) {
+  const KeyName& name = stranger.proven.key;
+  if (name.is_token()) {
+    stranger.key = token_;
+    if (!stranger.stream->shows_certificate()) {
+      outcome = refuse(stranger, AnswerCode::kNoCertificate, "it showed no certificate");
+    }
+    return stranger.stream->shows_certificate();
+  }
+  const auto key = passes_ == nullptr ? std::nullopt : passes_->find(name);
+  if (!key) {
+    outcome = refuse(stranger,
+                     AnswerCode::kShutOut,
+                     "its pass is of an old code, or was shut out, or this server gives no codes");
+    return false;
+  }
+  stranger.key.assign(key->begin(), key->end());
+  return true;
+}
+
 Lobby::Outcome Lobby::take_proof(Stranger& stranger) {
   Outcome outcome{};
   Proof offered{};
@@ -246,10 +274,10 @@ Lobby::Outcome Lobby::take_proof(Stranger& stranger) {
     return outcome;
   }
   std::copy_n(stranger.bytes.begin(), offered.size(), offered.begin());
-  if (!same_proof(offered, prove(token_, "client", stranger.proven))) {
+  if (!same_proof(offered, prove(stranger.key, "client", stranger.proven))) {
     return refuse(stranger, AnswerCode::kWrongToken, "a wrong token");
   }
-  const Proof own = prove(token_, "server", stranger.proven);
+  const Proof own = prove(stranger.key, "server", stranger.proven);
   return answer(stranger, {.code = AnswerCode::kAccepted, .bytes = own}) ? Outcome::kAdmitted
                                                                          : Outcome::kLeft;
 }
@@ -291,7 +319,7 @@ void Lobby::settle(std::list<Stranger>::iterator stranger, Outcome outcome) {
   }
   if (outcome == Outcome::kAdmitted) {
     try {
-      callbacks_.admitted(std::move(stranger->stream), stranger->proven.lane);
+      callbacks_.admitted(std::move(stranger->stream), stranger->proven);
     } catch (const std::exception& error) {  // No memory, thread or descriptor for one more.
       stranger->why = error.what();
       tell_refused(*stranger);

@@ -19,6 +19,7 @@
 
 #include "wire/address.h"
 #include "wire/handshake.h"
+#include "wire/passes.h"
 #include "wire/tls_stream.h"
 
 namespace outpace::wire {
@@ -28,14 +29,18 @@ inline constexpr std::size_t kStrangersMax = 256;
 class Lobby {
  public:
   struct Callbacks {
-    // On the lobby's thread: this connection's handshake is over.
-    std::function<void(std::unique_ptr<ByteStream>, const LaneName&)> admitted;
+    // On the lobby's thread: this connection's handshake is over, and this was proved.
+    std::function<void(std::unique_ptr<ByteStream>, const Proven&)> admitted;
     // At most once a second, and every ten seconds that nobody can come; may be null.
     std::function<void(const std::string&)> refused;
   };
 
-  // `tls` may be null, and outlives this.
-  Lobby(Listener listener, std::string token, const TlsContext* tls, Callbacks callbacks);
+  // `tls` and `passes` may be null, and outlive this.
+  Lobby(Listener listener,
+        std::string token,
+        const TlsContext* tls,
+        Passes* passes,
+        Callbacks callbacks);
   ~Lobby();
   Lobby(const Lobby&) = delete;
   Lobby& operator=(const Lobby&) = delete;
@@ -59,6 +64,7 @@ class Lobby {
     std::array<char, sizeof(OpeningBytes)> bytes{};
     std::size_t have = 0;
     Proven proven{};
+    std::string key;  // That it has to prove.
     std::string why;  // It is refused.
   };
 
@@ -71,6 +77,8 @@ class Lobby {
   [[nodiscard]] Outcome see_first_byte(Stranger& stranger);
   [[nodiscard]] Outcome open_tls(Stranger& stranger);
   [[nodiscard]] Outcome take_opening(Stranger& stranger);
+  // Finds the key that it has to prove. False if there is none for it, and `outcome` says so.
+  [[nodiscard]] bool find_key(Stranger& stranger, Outcome& outcome);
   [[nodiscard]] Outcome take_proof(Stranger& stranger);
   [[nodiscard]] static Outcome drain(const Stranger& stranger);
   // Whether `wanted` bytes have come; otherwise `outcome` says how it goes on.
@@ -88,6 +96,7 @@ class Lobby {
   const std::string address_;
   const std::string token_;
   const TlsContext* const tls_;
+  Passes* const passes_;
   const Callbacks callbacks_;
   const Descriptor waker_;
   // The thread's:

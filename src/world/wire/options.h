@@ -13,6 +13,7 @@
 #include "compress/reference.h"
 #include "wire/address.h"
 #include "wire/kept_numbers.h"
+#include "wire/passes.h"
 #include "wire/tls_files.h"
 #include "wire/transport.h"
 
@@ -24,7 +25,11 @@ inline constexpr std::size_t kLanesMax = 16;
 struct ServeOptions {
   std::string address;  // "127.0.0.1:4000", "[::1]:0" (port 0: any free one) or "unix:/path".
   std::string token;    // The job's: printable ASCII without blanks, not empty.
-  TlsFiles tls;         // Without files no TLS. A Unix socket never has it.
+  // A second address, of TCP, beside a Unix socket; empty: none.
+  std::string beyond = {};
+  TlsFiles tls;  // Without files no TLS. A Unix socket never has it.
+  // Not null: a client may prove a pass of these in place of the token, and needs no certificate.
+  std::shared_ptr<Passes> passes = nullptr;
   UnreadMax unread_max;
   std::function<void(const std::string&)> refused;  // "refused 10.0.0.7:4000: a wrong token".
   bool shares_memory = true;  // Over a Unix socket. The tests of the socket itself say false.
@@ -37,7 +42,7 @@ struct ServeOptions {
 
 struct ConnectOptions {
   std::string address;  // As the server's address() gives it.
-  std::string token;
+  std::string token;    // Or a pass (join_code.h), which takes TLS without files.
   Duration deadline = std::chrono::seconds(10);  // For reaching the server; it may start later.
   TlsFiles tls;
   bool shares_memory = true;  // As the server's.

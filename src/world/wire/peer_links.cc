@@ -111,8 +111,9 @@ PeerListener::PeerListener(const Options& options)
     : lobby_(listen_for_peers(options),
              options.token,
              nullptr,
+             nullptr,
              {.admitted = [this](const std::unique_ptr<ByteStream>& stream,
-                                 const LaneName& /*lane*/) { admit(*stream); },
+                                 const Proven& /*proven*/) { admit(*stream); },
               .refused = options.refused}) {}
 
 void PeerListener::admit(const ByteStream& stream) {

@@ -54,6 +54,8 @@ class StreamClient final : public ClientTransport {
       : options_(options),
         tls_(std::move(tls)),
         sink_(std::move(sink)),
+        pass_(parse_pass(options.token)),
+        key_(pass_ ? std::string(pass_->key.begin(), pass_->key.end()) : options.token),
         give_up_(steady_clock::now() +
                  std::chrono::duration_cast<steady_clock::duration>(options.deadline)),
         kept_(options.kept ? options.kept : std::make_shared<KeptNumbers>()),
@@ -231,13 +233,18 @@ class StreamClient final : public ClientTransport {
       stream = std::make_unique<PlainStream>(std::move(socket));
     }
     open_tls(*stream, until);
-    Proven proven{.client = make_nonce(), .server = {}, .binding = stream->binding(), .lane = lane};
-    put(*stream, encode_opening(proven.client, lane), until);
+    Proven proven{.client = make_nonce(),
+                  .server = {},
+                  .binding = stream->binding(),
+                  .lane = lane,
+                  .key = pass_ ? pass_->name : KeyName{}};
+    put(*stream, encode_opening(proven.client, lane, proven.key), until);
     proven.server = expect(AnswerCode::kChallenge, *stream, until);
-    put(*stream, prove(options_.token, "client", proven), until);
+    put(*stream, prove(key_, "client", proven), until);
     const Proof shown = expect(AnswerCode::kAccepted, *stream, until);
-    if (!same_proof(shown, prove(options_.token, "server", proven))) {
-      throw Refused(options_.address + ": the server does not know the job's token");
+    if (!same_proof(shown, prove(key_, "server", proven))) {
+      throw Refused(options_.address + ": the server does not know the job's " +
+                    (pass_ ? "code" : "token"));
     }
     return stream;
   }
@@ -317,6 +324,9 @@ class StreamClient final : public ClientTransport {
     if (answer.code == wanted) {
       return answer.bytes;
     }
+    if (answer.code == AnswerCode::kWrongToken && pass_) {
+      throw Refused(options_.address + ": the server refused the code");
+    }
     throw Refused(options_.address + ": " + words_of(answer.code));
   }
 
@@ -326,6 +336,12 @@ class StreamClient final : public ClientTransport {
         return "the server refused the token; is --token-file the server's?";
       case AnswerCode::kNeedsTls:
         return "the server takes TLS only; give this side the job's certificates (--tls-cert)";
+      case AnswerCode::kShutOut:
+        return "the server does not know this code any more: it has a new one (`outpace ctl RUN "
+               "code`), or this machine was sent away";
+      case AnswerCode::kNoCertificate:
+        return "the server asks for a certificate beside the token; give this side the job's "
+               "(--tls-cert), or join by a code";
       case AnswerCode::kHasNoTls:
         return "the server has no TLS; give it the job's certificates (--tls-cert)";
       default:
@@ -427,6 +443,8 @@ class StreamClient final : public ClientTransport {
   const ConnectOptions options_;
   const std::unique_ptr<TlsContext> tls_;
   const Sink sink_;
+  const std::optional<Pass> pass_;  // In place of a token.
+  const std::string key_;           // That both sides prove.
   const steady_clock::time_point give_up_;
   const std::shared_ptr<KeptNumbers> kept_;  // Shared with those who read and write payloads.
   const Descriptor waker_;

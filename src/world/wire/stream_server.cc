@@ -70,8 +70,12 @@ class Turns {
 // One client. Its thread is the stream's.
 class Connection {
  public:
-  Connection(std::unique_ptr<ByteStream> bytes, StreamOptions options, Duration to_begin)
-      : to_begin_(to_begin),
+  Connection(std::unique_ptr<ByteStream> bytes,
+             const KeyName& proved,
+             StreamOptions options,
+             Duration to_begin)
+      : proved_(proved),
+        to_begin_(to_begin),
         traffic_(options.traffic),
         stream_(std::move(bytes), std::move(options)) {}
 
@@ -110,6 +114,7 @@ class Connection {
   }
   [[nodiscard]] bool hung_up() const { return stream_.hung_up(); }
   [[nodiscard]] int number() const { return stream_.number(); }
+  [[nodiscard]] const KeyName& proved() const { return proved_; }
   void abort() {
     stream_.abort();
     turns_->close();
@@ -140,6 +145,7 @@ class Connection {
     stream_.end(farewell);
   }
 
+  const KeyName proved_;
   const Duration to_begin_;
   const std::shared_ptr<TrafficCount> traffic_;
   RecordStream stream_;
@@ -155,25 +161,22 @@ class StreamServer final : public ServerTransport {
         unread_max_(options.unread_max),
         to_begin_(options.to_begin),
         tls_(std::move(tls)),
+        passes_(options.passes),
         packer_(options.pack_weights == compress::WeightsKind::kNone
                     ? nullptr
                     : std::make_shared<WeightsPacker>(options.pack_weights)) {
     if (options.address.starts_with(kUnixPrefix) && options.shares_memory) {
       lender_ = std::make_shared<Lender>(kServerPlaces, options.warned);
     }
-    Listener listener = listen_on(options.address, options.reach);
-    listener.keep_alive = options.keep_alive;
-    lobby_.emplace(std::move(listener),
-                   options.token,
-                   tls_.get(),
-                   Lobby::Callbacks{
-                       .admitted = [this](std::unique_ptr<ByteStream> bytes,
-                                          const LaneName& lane) { admit(std::move(bytes), lane); },
-                       .refused = options.refused});
+    open_lobby(lobby_, options.address, options);
+    if (!options.beyond.empty()) {
+      open_lobby(beyond_, options.beyond, options);
+    }
     address_ = lobby_->address();
   }
 
   ~StreamServer() override {
+    beyond_.reset();
     lobby_.reset();  // Nobody comes any more.
     if (address_.starts_with(kUnixPrefix)) {
       ::unlink(address_.c_str() + kUnixPrefix.size());
@@ -195,6 +198,7 @@ class StreamServer final : public ServerTransport {
   StreamServer& operator=(const StreamServer&) = delete;
 
   [[nodiscard]] std::string address() const override { return address_; }
+  [[nodiscard]] std::string beyond() const override { return beyond_ ? beyond_->address() : ""; }
 
   void send(ConnectionId to,
             const protocol::Message& message,
@@ -218,6 +222,10 @@ class StreamServer final : public ServerTransport {
     const auto found = find(connection);
     return !found || found->hung_up();
   }
+  [[nodiscard]] std::optional<KeyName> proved(ConnectionId connection) override {
+    const auto found = find(connection);
+    return found ? std::optional(found->proved()) : std::nullopt;
+  }
   [[nodiscard]] bool has_unread() override { return sockets_.any_readable(); }
   [[nodiscard]] protocol::Traffic traffic() override { return traffic_->now(); }
 
@@ -234,10 +242,31 @@ class StreamServer final : public ServerTransport {
     bool done = false;
   };
 
-  // On the lobby's thread.
-  void admit(std::unique_ptr<ByteStream> bytes, const LaneName& lane) {
+  void open_lobby(std::optional<Lobby>& lobby,
+                  const std::string& address,
+                  const ServeOptions& options) {
+    const bool is_unix = address.starts_with(kUnixPrefix);
+    Listener listener = listen_on(address, is_unix ? Reach::kAddress : options.reach);
+    listener.keep_alive = options.keep_alive;
+    lobby.emplace(
+        std::move(listener),
+        options.token,
+        is_unix ? nullptr : tls_.get(),
+        is_unix ? nullptr : passes_.get(),
+        Lobby::Callbacks{
+            .admitted = [this, lender = is_unix ? lender_ : nullptr](
+                            std::unique_ptr<ByteStream> bytes,
+                            const Proven& proven) { admit(std::move(bytes), proven, lender); },
+            .refused = options.refused});
+  }
+
+  // On a lobby's thread. `lender`: of memory that is shared with this client; may be null.
+  void admit(std::unique_ptr<ByteStream> bytes,
+             const Proven& proven,
+             const std::shared_ptr<Lender>& lender) {
+    const LaneName& lane = proven.lane;
     if (lane.alone()) {
-      begin(std::move(bytes));
+      begin(std::move(bytes), proven.key, lender);
       return;
     }
     if (!lane.first) {
@@ -246,7 +275,7 @@ class StreamServer final : public ServerTransport {
     }
     auto bundle = std::make_unique<Bundle>(std::move(bytes));
     Bundle& lanes = *bundle;
-    const auto connection = begin(std::move(bundle));
+    const auto connection = begin(std::move(bundle), proven.key, lender);
     const std::lock_guard lock(mutex_);
     std::erase_if(bundles_, [](const auto& known) { return known.second.of.expired(); });
     bundles_.insert_or_assign(lane.bundle, Lanes{.of = connection, .bundle = &lanes});
@@ -264,12 +293,15 @@ class StreamServer final : public ServerTransport {
     }
   }
 
-  std::shared_ptr<Connection> begin(std::unique_ptr<ByteStream> bytes) {
+  std::shared_ptr<Connection> begin(std::unique_ptr<ByteStream> bytes,
+                                    const KeyName& proved,
+                                    const std::shared_ptr<Lender>& lender) {
     auto connection = std::make_shared<Connection>(
         std::move(bytes),
+        proved,
         StreamOptions{
             .unread_max = unread_max_,
-            .sharing = {.lender = lender_, .peer_places = kClientPlaces, .in_place = false},
+            .sharing = {.lender = lender, .peer_places = kClientPlaces, .in_place = false},
             .packer = packer_,
             .traffic = traffic_},
         to_begin_);
@@ -330,6 +362,7 @@ class StreamServer final : public ServerTransport {
   const UnreadMax unread_max_;
   const Duration to_begin_;
   const std::unique_ptr<TlsContext> tls_;
+  const std::shared_ptr<Passes> passes_;  // Null: the token alone is known.
   // Shared with the connections, as the next two; null: weights go as they are.
   const std::shared_ptr<WeightsPacker> packer_;
   const std::shared_ptr<TrafficCount> traffic_ = std::make_shared<TrafficCount>();
@@ -343,7 +376,9 @@ class StreamServer final : public ServerTransport {
   Connections connections_;
   std::map<std::array<char, 16>, Lanes> bundles_;
   std::list<Visitor> visitors_;
-  std::optional<Lobby> lobby_;  // Last: its thread calls admit().
+  // Last: their threads call admit().
+  std::optional<Lobby> lobby_;
+  std::optional<Lobby> beyond_;
 };
 
 }  // namespace

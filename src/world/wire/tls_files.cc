@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/local_address.h"
+#include "wire/join_code.h"
 
 namespace outpace::wire {
 namespace {
@@ -159,14 +160,18 @@ TlsFiles find_tls(const TlsFiles& given,
 }
 
 void check_encrypted(const std::string& server,
+                     const std::string& token,
                      const TlsFiles& files,
                      bool insecure_no_tls,
                      const std::string& option) {
-  if (insecure_no_tls && files.any()) {
-    throw usage_error(option + " conflicts with " + files.certificate +
-                      ", the certificate for TLS; remove one");
+  const bool has_pass = parse_pass(token).has_value();
+  if (insecure_no_tls && (files.any() || has_pass)) {
+    throw usage_error(
+        option + " conflicts with " +
+        (has_pass ? "a code, which takes TLS" : files.certificate + ", the certificate for TLS") +
+        "; remove one");
   }
-  if (!insecure_no_tls && !files.any() && !is_local(server)) {
+  if (!insecure_no_tls && !files.any() && !has_pass && !is_local(server)) {
     throw usage_error("the server at " + server +
                       " is beyond this machine, and traffic would travel unencrypted: copy ca.pem, "
                       "worker.pem and worker.key of `outpace certs` to the folder of the token "

@@ -54,9 +54,10 @@ void check_in_force(const TlsFiles& files);
                                 TlsSide side);
 
 // Throws a usage error if a process would connect to `server`, beyond this machine, with neither
-// files nor leave to go without TLS, or if it has both. `option` is what gives leave:
-// "--insecure-no-tls".
+// files nor a pass in place of its token nor leave to go without TLS, or if it has leave and either
+// of them. `option` is what gives leave: "--insecure-no-tls".
 void check_encrypted(const std::string& server,
+                     const std::string& token,
                      const TlsFiles& files,
                      bool insecure_no_tls,
                      const std::string& option);

@@ -159,7 +159,7 @@ TEST_F(TlsFilesTest, AServerBeyondThisMachineTakesThemOrLeaveToGoWithout) {
   const TlsFiles files{
       .certificate = "job/worker.pem", .key = "job/worker.key", .ca = "job/ca.pem"};
   const auto answer = [](const std::string& server, const TlsFiles& some, bool leave) {
-    return refusal_of([&] { check_encrypted(server, some, leave, "--insecure-no-tls"); });
+    return refusal_of([&] { check_encrypted(server, "token", some, leave, "--insecure-no-tls"); });
   };
   EXPECT_EQ(answer(kAddress, {}, false),
             "the server at 10.0.0.1:4000 is beyond this machine, and traffic would travel "

@@ -38,7 +38,24 @@ std::string complaint() {
   return gone ? "" : reason();
 }
 
-SSL_CTX* make_context(const TlsFiles& files, TlsSide side) {
+// What every context has.
+void set_up(SSL_CTX* context, int verify) {
+  ::SSL_CTX_set_verify(context, verify, nullptr);
+  ::SSL_CTX_set_num_tickets(context, 0);  // Connections last: none is resumed.
+  ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  ::SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+}
+
+// The authority goes with the certificate, for clients that know it by its fingerprint alone.
+bool send_authority(SSL_CTX* context, const std::string& file) {
+  const std::unique_ptr<BIO, decltype(&::BIO_free_all)> bio(::BIO_new_file(file.c_str(), "r"),
+                                                            ::BIO_free_all);
+  const std::unique_ptr<X509, decltype(&::X509_free)> authority(
+      bio ? ::PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr) : nullptr, ::X509_free);
+  return authority && ::SSL_CTX_add1_chain_cert(context, authority.get()) == 1;
+}
+
+SSL_CTX* make_context(const TlsFiles& files, TlsSide side, Uncertified clients) {
   const auto check = [](bool held, const std::string& file, const char* what) {
     if (!held) {
       const std::string why = reason();
@@ -60,15 +77,64 @@ SSL_CTX* make_context(const TlsFiles& files, TlsSide side) {
     check(::SSL_CTX_load_verify_file(context, files.ca.c_str()) == 1,
           files.ca,
           "no CA certificate in PEM form");
+    check(side == TlsSide::kWorker || send_authority(context, files.ca),
+          files.ca,
+          "no CA certificate in PEM form");
   } catch (...) {
     ::SSL_CTX_free(context);
     throw;
   }
-  ::SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-  ::SSL_CTX_set_num_tickets(context, 0);  // Connections last: none is resumed.
-  ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  ::SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  set_up(context,
+         clients == Uncertified::kLetIn ? SSL_VERIFY_PEER
+                                        : SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT);
   return context;
+}
+
+// OpenSSL asks whether the server's certificate holds. The one that is trusted is among those that
+// the server sent: that with the fingerprint.
+int verify_by_fingerprint(X509_STORE_CTX* store, void* argument) {
+  const auto& wanted = *static_cast<const Fingerprint*>(argument);
+  STACK_OF(X509)* const sent = ::X509_STORE_CTX_get0_untrusted(store);
+  for (int i = 0; i < sk_X509_num(sent); ++i) {
+    X509* const one = sk_X509_value(sent, i);
+    if (fingerprint_of(*one) != wanted) {
+      continue;
+    }
+    STACK_OF(X509)* const trusted = sk_X509_new_null();
+    const bool held = trusted != nullptr && sk_X509_push(trusted, one) > 0;
+    if (held) {
+      ::X509_STORE_CTX_set0_trusted_stack(store, trusted);
+    }
+    const int verified = held ? ::X509_verify_cert(store) : 0;
+    sk_X509_free(trusted);
+    return verified;
+  }
+  ::X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION);
+  return 0;
+}
+
+SSL_CTX* make_context(const Fingerprint& authority) {
+  SSL_CTX* const context = ::SSL_CTX_new(::TLS_client_method());
+  if (context == nullptr || ::SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1) {
+    ::SSL_CTX_free(context);
+    throw Error(ExitCode::kFailure, "OpenSSL gives no context for TLS 1.3: " + reason());
+  }
+  ::SSL_CTX_set_cert_verify_callback(
+      context, verify_by_fingerprint, const_cast<Fingerprint*>(&authority));
+  set_up(context, SSL_VERIFY_PEER);
+  return context;
+}
+
+// What is wrong with the peer's certificate, in words.
+std::string wrong_certificate(long verified) {
+  if (verified == X509_V_ERR_APPLICATION_VERIFICATION) {
+    return "this server is not the one of the code: another job's, or one with new certificates";
+  }
+  std::string words = std::string("its certificate: ") + ::X509_verify_cert_error_string(verified);
+  if (verified == X509_V_ERR_CERT_NOT_YET_VALID || verified == X509_V_ERR_CERT_HAS_EXPIRED) {
+    words += "; is the clock of this machine right?";
+  }
+  return words;
 }
 
 // OpenSSL's own socket calls write(), which raises SIGPIPE when the peer has gone.
@@ -124,8 +190,11 @@ BIO* make_bio(TlsStream& stream) {
 
 }  // namespace
 
-TlsContext::TlsContext(const TlsFiles& files, TlsSide side)
-    : context_(make_context(files, side)), side_(side) {}
+TlsContext::TlsContext(const TlsFiles& files, TlsSide side, Uncertified clients)
+    : context_(make_context(files, side, clients)), side_(side) {}
+
+TlsContext::TlsContext(const Fingerprint& authority)
+    : authority_(authority), context_(make_context(authority_)), side_(TlsSide::kWorker) {}
 
 TlsContext::~TlsContext() {
   ::SSL_CTX_free(context_);
@@ -214,7 +283,7 @@ Opening TlsStream::open() {
   }
   const long verified = ::SSL_get_verify_result(ssl_);
   if (verified != X509_V_OK) {
-    problem_ = std::string("its certificate: ") + ::X509_verify_cert_error_string(verified);
+    problem_ = wrong_certificate(verified);
   } else if (ERR_GET_REASON(::ERR_peek_last_error()) == SSL_R_WRONG_VERSION_NUMBER) {
     problem_ = "it answers without TLS";
   } else {
@@ -317,6 +386,11 @@ Transfer TlsStream::receive(std::span<const iovec> parts) {
   }
   more_ = true;
   return {.moved = received > 0 ? Moved::kSome : Moved::kBlocked, .bytes = received};
+}
+
+bool TlsStream::shows_certificate() const {
+  const std::lock_guard lock(mutex_);
+  return ::SSL_get0_peer_certificate(ssl_) != nullptr;
 }
 
 Binding TlsStream::binding() const {

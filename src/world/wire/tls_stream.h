@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,15 +13,22 @@
 #include <openssl/types.h>
 
 #include "wire/byte_stream.h"
+#include "wire/join_code.h"
 #include "wire/tls_files.h"
 
 namespace outpace::wire {
+
+// A server may let clients in without a certificate, if something else proves them.
+enum class Uncertified : std::uint8_t { kRefused, kLetIn };
 
 // A side's certificate, key and CA, read once.
 class TlsContext {
  public:
   // Throws a usage error that names the file: missing, not PEM, a key of another certificate.
-  TlsContext(const TlsFiles& files, TlsSide side);
+  TlsContext(const TlsFiles& files, TlsSide side, Uncertified clients = Uncertified::kRefused);
+  // A client's that has no files. The server is the one whose certificate is signed by the
+  // certificate of this fingerprint, which the server sends.
+  explicit TlsContext(const Fingerprint& authority);
   ~TlsContext();
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;
@@ -29,6 +37,7 @@ class TlsContext {
   [[nodiscard]] TlsSide side() const { return side_; }
 
  private:
+  const Fingerprint authority_{};  // A client's that has no files.
   SSL_CTX* const context_;
   const TlsSide side_;
 };
@@ -45,6 +54,7 @@ class TlsStream final : public ByteStream {
   [[nodiscard]] bool pending() const override { return more_; }
   [[nodiscard]] bool sealed() const override { return true; }
   [[nodiscard]] Binding binding() const override;
+  [[nodiscard]] bool shows_certificate() const override;
 
   // For OpenSSL, which is within a call of this class: whether this stream keeps what was sealed,
   // to send it later with what follows. A handshake's bytes leave at once.

@@ -34,6 +34,7 @@
 #include "base/connection_id.h"
 #include "base/time.h"
 #include "protocol/messages.h"
+#include "wire/join_code.h"
 #include "wire/payload.h"
 #include "wire/traffic_count.h"
 
@@ -79,6 +80,8 @@ class ServerTransport {
 
   // Where clients connect to, with the port that was given: "unix:/tmp/x/s", "127.0.0.1:40123".
   [[nodiscard]] virtual std::string address() const = 0;
+  // The second one; empty without.
+  [[nodiscard]] virtual std::string beyond() const = 0;
   // Queues the message; drops it silently if the connection is gone (its Closed is on the way).
   virtual void send(ConnectionId to,
                     const protocol::Message& message,
@@ -91,6 +94,8 @@ class ServerTransport {
   // Whether the client has ended, though its Closed may be on the way: threads take turns, so that
   // the client which comes in its place may be heard first.
   [[nodiscard]] virtual bool hung_up(ConnectionId connection) = 0;
+  // Which key the client has proved; nothing if the connection is gone.
+  [[nodiscard]] virtual std::optional<KeyName> proved(ConnectionId connection) = 0;
   // Whether bytes of some client have come that its thread has not read yet.
   [[nodiscard]] virtual bool has_unread() = 0;
   // What gradients and weights have taken until now.

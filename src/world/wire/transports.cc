@@ -13,27 +13,39 @@ namespace outpace::wire {
 namespace {
 
 // Null without TLS.
-std::unique_ptr<TlsContext> tls_of(const std::string& address,
-                                   const TlsFiles& files,
-                                   TlsSide side) {
-  const bool plain = address.starts_with(kUnixPrefix) || !files.any();
-  return plain ? nullptr : std::make_unique<TlsContext>(files, side);
+std::unique_ptr<TlsContext> tls_of(const ServeOptions& options) {
+  const bool within = options.address.starts_with(kUnixPrefix) && options.beyond.empty();
+  if (within || !options.tls.any()) {
+    return nullptr;
+  }
+  return std::make_unique<TlsContext>(
+      options.tls,
+      TlsSide::kServer,
+      options.passes == nullptr ? Uncertified::kRefused : Uncertified::kLetIn);
+}
+
+std::unique_ptr<TlsContext> tls_of(const ConnectOptions& options) {
+  if (options.address.starts_with(kUnixPrefix)) {
+    return nullptr;
+  }
+  if (const auto pass = parse_pass(options.token)) {
+    return std::make_unique<TlsContext>(pass->authority);
+  }
+  return options.tls.any() ? std::make_unique<TlsContext>(options.tls, TlsSide::kWorker) : nullptr;
 }
 
 }  // namespace
 
 std::unique_ptr<ServerTransport> serve(const ServeOptions& options, ServerTransport::Sink sink) {
   check_token(options.token);
-  return serve_streams(
-      options, tls_of(options.address, options.tls, TlsSide::kServer), std::move(sink));
+  return serve_streams(options, tls_of(options), std::move(sink));
 }
 
 std::unique_ptr<ClientTransport> connect(const ConnectOptions& options,
                                          ClientTransport::Sink sink) {
   check_token(options.token);
   check_address(options.address);
-  return connect_stream(
-      options, tls_of(options.address, options.tls, TlsSide::kWorker), std::move(sink));
+  return connect_stream(options, tls_of(options), std::move(sink));
 }
 
 Error error_of(const Closed& closed, const std::string& server) {

@@ -1,0 +1,14 @@
+// Where other machines reach a server of this one.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace outpace::wire {
+
+// The address that it listens at; for all addresses of this machine (0.0.0.0, [::]) each of them,
+// but for the loopback interface's and those that mean something on one link alone.
+[[nodiscard]] std::vector<std::string> reachable_at(const std::string& address);
+
+}  // namespace outpace::wire
