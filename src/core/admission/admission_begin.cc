@@ -119,7 +119,7 @@ void Admission::tick(Time now, Effects& out) {
 
 Missing Admission::missing() const {
   return {.there = roster_.workers(),
-          .workers = options_.workers,
+          .workers = options_.workers - options_.later,
           .weights = !weights_.there(),
           .evaluator = expects_evaluator_ && !evaluators_.served()};
 }

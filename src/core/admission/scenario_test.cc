@@ -14,6 +14,7 @@
 //   hello, observe, weights, goodbye, closed, ended-process (nobody has heard of it yet), heard
 //   ask, evaluator-failed, nobody-will-ask, nobody-will-join, stop, began
 //   ended code=0, trained, wait, wait measuring, close, tick
+//   seats pass=a workers=2   gives numbers; hello ... pass=a; shut-out worker=3
 //
 // To accept new output, run with UPDATE_GOLDEN=1 and read the diff: commit it only if you can say
 // why each line changed.
@@ -75,7 +76,8 @@ Options options_of(const Command& job) {
                   .started_together = job.has("together"),
                   .begins_again = job.has("begins-again"),
                   .has_weights = job.has("network"),
-                  .shard = {.optimizer = Spec::parse("sgd")}};
+                  .shard = {.optimizer = Spec::parse("sgd")},
+                  .seats_from = static_cast<std::uint32_t>(job.count("seats-from", 0))};
   if (job.has("network")) {
     options.network = network_named(job.fields.at("network"));
   }
@@ -104,7 +106,20 @@ class Scenario {
       begin(command);
       return "ok\n";
     }
+    if (command.name == "seats") {
+      return seats(command);
+    }
+    if (command.name == "shut-out") {
+      std::vector<WorkerId> workers;
+      const std::string pass = driver_->admission.take_back_seats(worker_of(command), workers);
+      return pass.empty() ? "it came by no pass\n" : "pass " + pass + ":" + in_words(workers);
+    }
     if (command.name == "hello") {
+      const std::string why =
+          driver_->admission.why_other_number(command.text("pass", ""), worker_of(command));
+      if (!why.empty()) {
+        return "refuse " + why + "\n";
+      }
       return or_nothing(driver_->greet(now_,
                                        command.peer(),
                                        hello_of(command),
@@ -120,6 +135,22 @@ class Scenario {
   }
 
  private:
+  static WorkerId worker_of(const Command& command) {
+    return WorkerId{static_cast<std::uint32_t>(command.count("worker", 0))};
+  }
+  static std::string in_words(const std::vector<WorkerId>& workers) {
+    std::string words;
+    for (const WorkerId worker : workers) {
+      words += " " + std::to_string(index(worker));
+    }
+    return words + "\n";
+  }
+  std::string seats(const Command& command) {
+    const auto given = driver_->admission.give_seats(
+        command.text("pass", "a"), static_cast<std::uint32_t>(command.count("workers", 1)));
+    return given ? "numbers" + in_words(*given) : "full\n";
+  }
+
   void begin(const Command& job) {
     now_ = Time{};
     ended_processes_.clear();

@@ -97,7 +97,10 @@ RunResult Server::run() {
       strand_.wait_until(to_steady(next));
     }
   }
-  strand_.run([this] { hand_over_weights(); });
+  strand_.run([this] {
+    end_guests(now());
+    hand_over_weights();
+  });
   await_evaluations();
   RunResult found;
   strand_.run([&] {
@@ -358,10 +361,6 @@ void Server::send_last_snapshot() {
 void Server::close_the_run() {
   over_ = true;
   callbacks_ = {};
-  dismiss_guests({admission_.end()->code == ExitCode::kDone ? protocol::Farewell::kFinished
-                                                            : protocol::Farewell::kFailed,
-                  admission_.end()->why},
-                 "");
   to_admission(now(), [&](auto& out) { admission_.close(out); });
 }
 

@@ -232,6 +232,9 @@ class Server {
   // Machines that join by a code: server_guests.cc.
   void ask_seats(Time now, wire::ConnectionId from, const protocol::AskSeats& ask);
   void tell_guests(Time now);
+  void tell_all_guests(Time now);
+  // The run has ended: they hear how, and what their workers did.
+  void end_guests(Time now);
   // Those of this pass; empty: all.
   void dismiss_guests(const protocol::Stop& stop, const std::string& pass);
   void send_away(Time now, wire::ConnectionId from, const protocol::Expel& expel);

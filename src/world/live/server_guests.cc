@@ -68,13 +68,26 @@ void Server::ask_seats(Time now, wire::ConnectionId from, const protocol::AskSea
 }
 
 void Server::tell_guests(Time now) {
-  if (!begun() || !guests_.due(now)) {
-    return;
+  if (begun() && guests_.due(now)) {
+    tell_all_guests(now);
   }
+}
+
+void Server::tell_all_guests(Time now) {
   for (const auto& [connection, guest] : guests_.all()) {
     transport_->send(
         connection, Guests::status_for(guest, status(now), coordinator_->statistics()), nullptr);
   }
+}
+
+void Server::end_guests(Time now) {
+  if (begun()) {
+    tell_all_guests(now);
+  }
+  const bool done = admission_.end()->code == ExitCode::kDone;
+  dismiss_guests({done ? protocol::Farewell::kFinished : protocol::Farewell::kFailed,
+                  admission_.end()->why},
+                 "");
 }
 
 void Server::dismiss_guests(const protocol::Stop& stop, const std::string& pass) {
