@@ -128,6 +128,27 @@ class Resume(ProgramTest):
                       job.server.err)
         job.assert_each_example_used(job.summary())
 
+    def test_servers_that_die_before_the_run_goes_on_take_nobodys_record(self):
+        job = ResumableJob(self, "async", workers=2, every="100000")
+        job.until_checkpoint(0)
+        job.until_gradients(0, 10)
+        job.kill_server()
+        decisions = (job.run / "decisions.jsonl").read_bytes()
+        for worker in job.workers:
+            worker.send(signal.SIGKILL)
+            worker.wait()
+        for _ in range(2):  # Nobody joins, so they write no checkpoint.
+            job.resume()
+            job.kill_server()
+        job.choose_end()
+        job.resume_to_the_end()
+        job.workers = [job.start_worker(worker, 0.004) for worker in range(2)]
+        job.finish()
+        job.assert_each_example_used(job.summary())
+        self.assertEqual((job.run / "earlier/1/decisions.jsonl").read_bytes(), decisions)
+        self.assertEqual(sorted(path.name for path in (job.run / "earlier").iterdir()),
+                         ["1", "1-2", "1-3"])
+
     def test_lost_updates_are_said(self):
         job = ResumableJob(self, "async", workers=2, every="100000")
         job.until_checkpoint(0)

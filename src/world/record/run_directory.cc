@@ -115,9 +115,15 @@ RunDirectory RunDirectory::create_at(const fs::path& out) {
 
 RunDirectory RunDirectory::reopen(const fs::path& directory, std::uint32_t generation) {
   RunDirectory run = open(directory);
-  const fs::path earlier = run.earlier(generation - 1);
-  make_with_parents(earlier);
   std::error_code error;
+  // A server that died before its first checkpoint has the generation of the one that follows it.
+  // Its record counts for nothing, and takes nobody's place.
+  fs::path earlier = run.earlier(generation - 1);
+  for (int another = 2; fs::exists(earlier, error); ++another) {
+    earlier = run.earlier(generation - 1);
+    earlier += "-" + std::to_string(another);
+  }
+  make_with_parents(earlier);
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
     if (run.moves_when_it_goes_on(entry.path().filename())) {
@@ -143,27 +149,33 @@ std::uint32_t RunDirectory::cap_earlier(std::uintmax_t most) const {
   for (const fs::directory_entry& entry : fs::directory_iterator(earlier(), ignored)) {
     if (const auto server = parse_count(entry.path().filename().string())) {
       servers.insert(*server);
+    } else if (all > most) {  // Nobody reads what such a server decided.
+      all -= thin(entry.path());
     }
   }
   for (const std::uint64_t server : servers) {
     if (all <= most) {
       break;
     }
-    const fs::path folder = earlier(static_cast<std::uint32_t>(server));
-    const std::uintmax_t before = bytes_under(folder);
-    std::vector<fs::path> large{runtimes().filename(), logs().filename()};
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-      if (is_decisions(entry.path().filename())) {
-        large.push_back(entry.path().filename());
-      }
-    }
-    for (const fs::path& name : large) {
-      fs::remove_all(folder / name, ignored);
-    }
-    all -= before - bytes_under(folder);
+    all -= thin(earlier(static_cast<std::uint32_t>(server)));
     ++thinned;
   }
   return thinned;
+}
+
+std::uintmax_t RunDirectory::thin(const fs::path& folder) const {
+  const std::uintmax_t before = bytes_under(folder);
+  std::error_code ignored;
+  std::vector<fs::path> large{runtimes().filename(), logs().filename()};
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (is_decisions(entry.path().filename())) {
+      large.push_back(entry.path().filename());
+    }
+  }
+  for (const fs::path& name : large) {
+    fs::remove_all(folder / name, ignored);
+  }
+  return before - bytes_under(folder);
 }
 
 bool RunDirectory::is_decisions(const fs::path& name) const {

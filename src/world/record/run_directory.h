@@ -28,7 +28,8 @@ class RunDirectory {
   // run never overwrites another.
   [[nodiscard]] static RunDirectory create_at(const std::filesystem::path& out);
   // The directory of a run that goes on: what the servers before this one recorded moves into
-  // earlier/<generation - 1>/, and other files stay. Throws Error on failure.
+  // earlier/<generation - 1>/, and other files stay. If an earlier server's record is there
+  // already, it stays, and the new one takes <generation - 1>-2, -3, ... Throws Error on failure.
   [[nodiscard]] static RunDirectory reopen(const std::filesystem::path& directory,
                                            std::uint32_t generation);
   // Opens an existing directory for reading. Throws a usage error if it is not a directory, or has
@@ -76,6 +77,8 @@ class RunDirectory {
  private:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
   [[nodiscard]] bool moves_when_it_goes_on(const std::filesystem::path& name) const;
+  // Removes decisions, runtimes and logs from a folder, and returns how many bytes they took.
+  [[nodiscard]] std::uintmax_t thin(const std::filesystem::path& folder) const;
   // One of the parts of the decisions.
   [[nodiscard]] bool is_decisions(const std::filesystem::path& name) const;
   [[nodiscard]] bool is_half_written(const std::filesystem::path& name) const;

@@ -109,6 +109,35 @@ TEST(RunDirectory, ThatGoesOnMovesItsOwnFilesAloneToTheEarlierOnes) {
   }
 }
 
+TEST(RunDirectory, KeepsTheRecordsOfAllServersThatDiedWithTheSameGeneration) {
+  const TemporaryDirectory directory;
+  for (const char* server : {"first", "second", "third"}) {
+    std::filesystem::create_directories(directory / "logs");
+    put(directory / "logs/worker-0.log", server);
+    put(directory / "decisions.jsonl", server);
+    (void)RunDirectory::reopen(directory.path(), 2);
+  }
+  for (const auto& [folder, server] :
+       {std::pair{"1", "first"}, std::pair{"1-2", "second"}, std::pair{"1-3", "third"}}) {
+    const auto earlier = directory / "earlier" / folder;
+    EXPECT_EQ(contents(earlier / "logs/worker-0.log"), server);
+    EXPECT_EQ(contents(earlier / "decisions.jsonl"), server);
+  }
+}
+
+TEST(RunDirectory, ThinsTheRecordsOfServersWithoutACheckpointFirst) {
+  const TemporaryDirectory directory;
+  const RunDirectory run = RunDirectory::open(directory.path());
+  const std::string ten = "0123456789";
+  for (const char* server : {"1", "1-2"}) {
+    std::filesystem::create_directories(run.earlier() / server);
+    put(run.earlier() / server / "decisions.jsonl", ten);
+  }
+  EXPECT_EQ(run.cap_earlier(10), 0U) << "what is left may stay";
+  EXPECT_FALSE(std::filesystem::exists(run.earlier() / "1-2/decisions.jsonl"));
+  EXPECT_EQ(contents(run.earlier(1) / "decisions.jsonl"), ten);
+}
+
 TEST(RunDirectory, ThinsTheFirstServersRecordsUntilTheRestIsSmall) {
   const TemporaryDirectory directory;
   const RunDirectory run = RunDirectory::open(directory.path());
