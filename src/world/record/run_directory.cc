@@ -131,7 +131,12 @@ RunDirectory RunDirectory::reopen(const fs::path& directory, std::uint32_t gener
     }
   }
   for (const fs::path& name : files) {
-    fs::rename(directory / name, earlier / name, error);
+    if (name == run.config().filename()) {
+      // The other ranks of the job read the one that is there, until the next takes its place.
+      fs::copy_file(directory / name, earlier / name, error);
+    } else {
+      fs::rename(directory / name, earlier / name, error);
+    }
     if (error) {
       throw Error(ExitCode::kFailure,
                   "cannot move " + (directory / name).string() + " to " + earlier.string() + ": " +

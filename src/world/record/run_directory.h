@@ -29,7 +29,8 @@ class RunDirectory {
   [[nodiscard]] static RunDirectory create_at(const std::filesystem::path& out);
   // The directory of a run that goes on: what the servers before this one recorded moves into
   // earlier/<generation - 1>/, and other files stay. If an earlier server's record is there
-  // already, it stays, and the new one takes <generation - 1>-2, -3, ... Throws Error on failure.
+  // already, it stays, and the new one takes <generation - 1>-2, -3, ... config.toml is copied, so
+  // that a process of the run can always read one. Throws Error on failure.
   [[nodiscard]] static RunDirectory reopen(const std::filesystem::path& directory,
                                            std::uint32_t generation);
   // Opens an existing directory for reading. Throws a usage error if it is not a directory, or has

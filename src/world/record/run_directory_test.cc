@@ -69,8 +69,7 @@ TEST(RunDirectory, SaysInOneLineThatItCannotBeMade) {
 
 TEST(RunDirectory, ThatGoesOnMovesItsOwnFilesAloneToTheEarlierOnes) {
   const TemporaryDirectory directory;
-  const std::vector<std::string> own{"config.toml",
-                                     "decisions.jsonl",
+  const std::vector<std::string> own{"decisions.jsonl",
                                      "decisions-2.jsonl",
                                      "metrics.jsonl",
                                      "runtimes.csv",
@@ -81,7 +80,8 @@ TEST(RunDirectory, ThatGoesOnMovesItsOwnFilesAloneToTheEarlierOnes) {
                                      "decisions-12.jsonl",
                                      "config.toml.tmp-7",
                                      "logs"};
-  const std::vector<std::string> others{"notes.md",
+  const std::vector<std::string> others{"config.toml",
+                                        "notes.md",
                                         "best-model.pt",
                                         "token",
                                         "lock",
@@ -107,6 +107,8 @@ TEST(RunDirectory, ThatGoesOnMovesItsOwnFilesAloneToTheEarlierOnes) {
   for (const std::string& name : others) {
     EXPECT_EQ(contents(directory.path() / name), name);
   }
+  EXPECT_EQ(contents(directory / "earlier/2/config.toml"), "config.toml")
+      << "other ranks read both";
 }
 
 TEST(RunDirectory, KeepsTheRecordsOfAllServersThatDiedWithTheSameGeneration) {
