@@ -1,7 +1,8 @@
 """A small Slurm cluster on this machine: slurmctld and slurmd of Debian, each node in a network namespace.
 
 A node's own name is 127.0.1.1 in its /etc/hosts, as Debian installs it. Without cgroups. Takes root. Nothing
-outside the namespaces is reached, and stop() ends what runs in them, by process id.
+outside the namespaces is reached, and stop() ends what runs in them, by process id. A requeued job waits for the
+lifetime of a job's credential, which is 15 s here and 2 minutes by default.
 """
 
 import os
@@ -21,7 +22,7 @@ SlurmctldHost=control({network}1)
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge/socket
+AuthInfo=socket={folder}/munge/socket,cred_expire=15
 CredType=cred/munge
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -147,8 +148,11 @@ class Cluster:
 
     def job_state(self, job):
         """PENDING, RUNNING, COMPLETED, FAILED, CANCELLED ..."""
+        return self.job_field(job, "JobState")
+
+    def job_field(self, job, name):
         fields = self.ask("scontrol", "show", "job", job, "-o").split()
-        return next(one.partition("=")[2] for one in fields if one.startswith("JobState="))
+        return next(one.partition("=")[2] for one in fields if one.startswith(f"{name}="))
 
     def processes(self, name):
         return [int(one) for one in ip("netns", "pids", self.space(name), check=False).split()]

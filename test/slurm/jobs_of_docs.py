@@ -1,4 +1,6 @@
-"""docs/slurm.md on a real Slurm: srun on two nodes, scancel, requeue, a node that dies. Prints what happened.
+"""docs/slurm.md on a real Slurm: srun on two nodes, scancel, requeue, a node that dies, a time limit, a job array.
+
+Prints what happened.
 
   python3 -B test/slurm/jobs_of_docs.py build/release        # takes root; make test-slurm
 """
@@ -12,9 +14,11 @@ import tempfile
 
 sys.dont_write_bytecode = True
 from cluster import Cluster, wait_until  # noqa: E402
+from job_array import workers_come_and_go  # noqa: E402
+from time_limit import in_turns  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve()
-SCRIPT = HERE.parents[2] / "examples/slurm/train.sbatch"
+SCRIPTS = HERE.parents[2] / "examples/slurm"
 WORK = ("--network", "mlp", "--data", "fashion-mnist", "--updates", "200")
 LONG = ("--epochs", "1000", "--checkpoint-every", "1s")
 
@@ -36,14 +40,16 @@ class Docs:
         (folder / "job").mkdir(parents=True)
         if certificates:
             self.cluster.run("outpace", "certs", "job", cwd=folder, check=True)
-        shutil.copy(SCRIPT, folder)
+        for script in SCRIPTS.glob("*.sbatch"):
+            shutil.copy(script, folder)
         return folder
 
-    def submit(self, folder, *words):
-        printed = self.cluster.run("sbatch", "train.sbatch", *words, cwd=folder, check=True).stdout
-        return re.search(r"Submitted batch job (\d+)", printed)[1]
+    def submit(self, folder, *words, script="train.sbatch", options=()):
+        done = self.cluster.run("sbatch", "--parsable", *options, script, *words, cwd=folder, check=True)
+        return done.stdout.strip()
 
     def output(self, folder, job):
+        """A task of an array is JOB_INDEX."""
         path = folder / f"slurm-{job}.out"
         return path.read_text() if path.exists() else ""
 
@@ -115,10 +121,16 @@ class Docs:
                  state == "CANCELLED" and weights and "why_ended" in summary)
 
     def requeued(self):
-        folder = self.make_job("requeued")
+        self.sent_back("requeued", "requeue", "scontrol", "requeue")
+
+    def signalled(self):
+        self.sent_back("signalled", "signal", "scancel", "--signal=TERM")
+
+    def sent_back(self, name, case, *command):
+        folder = self.make_job(name)
         job = self.submit(folder, *LONG)
         self.until_trained(folder, job)
-        self.cluster.ask("scontrol", "requeue", job)
+        self.cluster.ask(*command, job)
         wait_until(lambda: "goes on from update" in self.output(folder, job),
                    "the job to go on after it was requeued", 240)
         went_on = int(re.search(r"goes on from update ([\d,]+)",
@@ -126,7 +138,7 @@ class Docs:
         self.until_trained(folder, job, more_than=went_on)
         self.cluster.ask("scancel", job)
         self.until_over(job)
-        self.say("requeue", "sbatch train.sbatch; scontrol requeue JOB",
+        self.say(case, f"sbatch train.sbatch; {' '.join(command)} JOB",
                  f"goes on from update {went_on:,}; then {self.updates(folder, job):,} updates",
                  0 < went_on < self.updates(folder, job))
 
@@ -150,6 +162,12 @@ class Docs:
                  state == "RUNNING" and self.updates(folder, job) > before)
         self.cluster.restore_node("n2")
 
+    def time_limit(self):
+        in_turns(self)
+
+    def job_array(self):
+        workers_come_and_go(self)
+
     def table(self):
         lines = ["", "| case | command | what happened | |", "|---|---|---|---|"]
         lines += [f"| {case} | {command} | {happened} | {'as documented' if right else 'WRONG'} |"
@@ -164,7 +182,7 @@ def main():
     cluster.environment["PATH"] = f"{build}:{cluster.environment['PATH']}"
     docs = Docs(cluster, folder)
     cases = [docs.srun_without_certificates, docs.srun_with_certificates, docs.cancelled,
-             docs.requeued, docs.node_down]
+             docs.requeued, docs.signalled, docs.node_down, docs.time_limit, docs.job_array]
     wanted = sys.argv[2:]
     try:
         cluster.start()
