@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo install uninstall test test-slurm test-faults test-dashboard resume-soak chaos lab release dev quick docs golden format tidy lines lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-compress bench-checkpoint bench-detector bench-page python \
+.PHONY: help setup demo install uninstall test test-slurm test-kubernetes test-faults test-dashboard resume-soak chaos lab release dev quick docs golden format tidy lines lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-compress bench-checkpoint bench-detector bench-page python \
         bench-chaos bench-peers bench-python measure-examples reproduce-staleness reproduce-speed-up reproduce-cifar10 saps-bound saps-sooner every-policy balanced-sooner policy-change many-workers validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -55,6 +55,11 @@ test-slurm: build/release/build.ninja  ## docs/slurm.md on a Slurm of two nodes 
 	@tools/install-packages.sh test slurm
 	$(BUILD) release --target outpace
 	python3 -B test/slurm/jobs_of_docs.py build/release $(CASES)
+
+# Not a part of `make ci`: npm brings the schemas.
+test-kubernetes:  ## examples/kubernetes against the schemas of Kubernetes; takes node and npm
+	@command -v npm >/dev/null || { echo "there is no npm: apt install npm" >&2; exit 1; }
+	$(PYTHON) -B test/kubernetes/manifests.py
 
 MINUTES ?= 3
 SEED    ?= 1
