@@ -34,7 +34,7 @@ test: dev  ## build and run all tests; some of them: make test T=Backup
 	ctest --preset dev $(if $(T),-R '$(T)')
 	@$(if $(T),,touch build/dev/tests-passed)
 
-FAULTS = ^(program/(ledger|resume|record|memory|flood|names|clock|partition|certs|signals|chaos|peer_failures|peer_links|two_machines)_|chaos/|chaos_run/|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
+FAULTS = ^(program/(ledger|resume|record|memory|flood|names|notice|pod|clock|partition|certs|signals|chaos|peer_failures|peer_links|two_machines)_|chaos/|chaos_run/|checkpoint/|virtual/|swarm/|fuzz/|live/|wire/.*(Rude|Memory|Tls)|server/Kept)
 test-faults: dev  ## the tests of docs/failures.md
 	ctest --preset dev -R '$(FAULTS)'
 

@@ -451,6 +451,12 @@ void declare(OptionList& options, WorkerJob& job) {
           "With --local-steps: keep this worker's optimizer in this folder, and go on with it when "
           "the worker is started again")
       .type("FOLDER");
+  options
+      .add("on-notice",
+           job.on_notice,
+           "Run this command, by sh, every 2 s; when its exit code is 0, this machine is about to "
+           "be taken away, and the worker leaves the job as at SIGTERM")
+      .type("COMMAND");
   declare_launcher(options, job.launcher);
 }
 

@@ -166,6 +166,7 @@ struct WorkerJob {
   std::optional<Spec> compress;  // Nothing: as the server says.
   bool steps_ahead = false;      // If the job has local steps; the next one as well.
   std::string keep_state;        // A folder; empty: the state is not kept.
+  std::string on_notice;         // A command; empty: none.
   Reaching reaching;
   std::string launcher = launch::kAnyLauncher;
 };

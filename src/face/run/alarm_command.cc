@@ -5,17 +5,13 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "run/shell.h"
 #include "wire/environment.h"
 
 namespace outpace::run {
@@ -24,38 +20,6 @@ namespace {
 constexpr auto kAlarmCommandMost = std::chrono::seconds(30);
 constexpr auto kAtEndMost = std::chrono::seconds(2);
 constexpr std::size_t kAlarmsWaiting = 64;
-
-// Starts sh with the command, its standard input empty and its standard output where errors go, for
-// that of this process may be JSON; -1: it cannot.
-pid_t start_shell(const std::string& command, std::vector<std::string> variables) {
-  const std::vector<char*> environment = wire::pointers_to(variables);
-  std::string words[] = {"sh", "-c", command};
-  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);  // Nothing else is its own.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);  // This process blocks those that end it.
-  sigset_t ignored;                                // By this process alone.
-  sigemptyset(&ignored);
-  sigaddset(&ignored, SIGPIPE);
-  sigaddset(&ignored, SIGXFSZ);
-  posix_spawnattr_setsigdefault(&attributes, &ignored);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  pid_t child = -1;
-  const int failed =
-      posix_spawn(&child, "/bin/sh", &files, &attributes, arguments, environment.data());
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
-  return failed == 0 ? child : -1;
-}
 
 }  // namespace
 
@@ -115,7 +79,8 @@ void AlarmCommand::run_for(const watch::Alarm& alarm, const std::stop_token& sto
            "OUTPACE_ALARM_WORKER=" + (alarm.worker ? std::to_string(index(*alarm.worker)) : ""),
            std::string("OUTPACE_ALARM_OVER=") + (alarm.over ? "1" : "0"),
            "OUTPACE_RUN=" + run_},
-          [](std::string_view name) { return !name.starts_with("OUTPACE_ALARM"); }));
+          [](std::string_view name) { return !name.starts_with("OUTPACE_ALARM"); }),
+      ShellOutput::kAsErrors);
   if (child < 0) {
     said_("--on-alarm: /bin/sh cannot be started");
     return;
@@ -126,8 +91,7 @@ void AlarmCommand::run_for(const watch::Alarm& alarm, const std::stop_token& sto
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended == child) {
       if (status != 0) {
-        said_(fmt::format("--on-alarm: the command failed ({})",
-                          WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)));
+        said_(fmt::format("--on-alarm: the command failed ({})", exit_code_of(status)));
       }
       return;
     }

@@ -24,8 +24,10 @@ std::size_t terminal_width() {
   return known ? size.ws_col - 1U : 79U;
 }
 
-bool wait_until_taken(SideWriter& out, std::size_t left) {
-  return out.drain(kReaderPatience, live::supervised_signal_waits, left);
+bool wait_until_taken(SideWriter& out,
+                      std::size_t left,
+                      std::chrono::milliseconds patience = kReaderPatience) {
+  return out.drain(patience, live::supervised_signal_waits, left);
 }
 
 }  // namespace
@@ -33,8 +35,12 @@ bool wait_until_taken(SideWriter& out, std::size_t left) {
 Terminal::Terminal() : is_terminal_(isatty(STDERR_FILENO) == 1), out_(STDERR_FILENO) {}
 
 Terminal::~Terminal() {
+  finish(kReaderPatience);
+}
+
+void Terminal::finish(std::chrono::milliseconds patience) {
   clear();
-  (void)wait_until_taken(out_, 0);
+  (void)wait_until_taken(out_, 0, patience);
 }
 
 void Terminal::show(const record::Status& status) {

@@ -36,6 +36,8 @@ class Terminal {
   void pass_on(const std::string& line);
   // Removes the progress line.
   void clear();
+  // Waits for the reader, for this long if it takes nothing.
+  void finish(std::chrono::milliseconds patience);
   // Whether much more can be passed on.
   [[nodiscard]] bool has_room() const;
   // Waits until there is room; false if the reader takes nothing for a moment.

@@ -3,6 +3,8 @@
 #include "run/worker_role.h"
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,6 +20,7 @@
 #include "live/supervisor.h"
 #include "live/token_file.h"
 #include "live/worker_loop.h"
+#include "run/notice_watch.h"
 #include "run/terminal.h"
 #include "run/tls.h"
 #include "run/whole_file.h"
@@ -32,6 +35,9 @@ namespace outpace::run {
 
 static_assert(job::kConnectionsMost == wire::kLanesMax);
 namespace {
+
+// For the lines that a process has said before it ends as it is, two seconds after it was told to.
+constexpr auto kLastWords = std::chrono::milliseconds(200);
 
 // With what was not said as the launcher says it. Sets token_may_come if the launcher was asked.
 job::WorkerJob placed(job::WorkerJob job, WorkerOptions& options, Terminal& terminal) {
@@ -116,7 +122,10 @@ void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& le
   wire::keep_freed_memory();
   live::block_supervised_signals();
   Terminal terminal;
-  live::Leaving leaving;
+  live::Leaving leaving({.end_as_it_is = [&terminal](int code) {
+    terminal.finish(kLastWords);  // _exit() destroys nothing.
+    _exit(code);
+  }});
   // A supervisor without children: it hears signals, and a second one ends the process at once.
   const live::Supervisor signals(
       {}, {.interrupted = [&](int signal) {
@@ -124,6 +133,16 @@ void be_worker(job::WorkerJob job, const WorkerOptions& given, const Learner& le
                      ": leaving the job; a second signal ends this process at once");
         leaving.ask(signal);
       }});
+  std::optional<NoticeWatch> notice;
+  if (!job.on_notice.empty()) {
+    notice.emplace(
+        NoticeWatch::Options{.command = job.on_notice},
+        [&] {
+          terminal.say("the notice of --on-notice has come: leaving the job");
+          leaving.ask(SIGTERM);
+        },
+        [&](const std::string& line) { terminal.say(line); });
+  }
   WorkerOptions options = given;
   job = placed(std::move(job), options, terminal);
   const std::uint32_t worker = job.worker.value_or(0);
