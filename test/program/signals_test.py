@@ -139,6 +139,15 @@ class Train(ProgramTest):
     def test_termination(self):
         self.end_in_order(self.start_training(), signal.SIGTERM)
 
+    def test_termination_of_all_processes_at_once(self):
+        # So do Slurm and systemd. The last weights are measured all the same.
+        process = self.start_training()
+        for one in self.children:
+            os.kill(one, signal.SIGTERM)
+        summary = self.end_in_order(process, signal.SIGTERM)
+        self.assertIsNotNone(summary["final_accuracy"])
+        self.assertNotIn("the evaluator was ended", process.err)
+
     def test_kill(self):
         process = self.start_training()
         process.send(signal.SIGKILL)

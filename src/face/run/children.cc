@@ -106,7 +106,8 @@ live::ChildSpec evaluator_child(const job::TrainJob& job,
           .log = log_of(files, "evaluator"),
           .restarts_max = live::kRestartsWithoutEnd,
           .is_worker = false,
-          .did_well = std::move(evaluated)};
+          .did_well = std::move(evaluated),
+          .outlasts_signals = true};
 }
 
 std::vector<std::string> prefix_words(const std::string& prefix, std::uint32_t worker) {

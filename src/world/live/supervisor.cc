@@ -114,6 +114,7 @@ struct Command {
   char* const* variables;
   int output;
   int log;
+  bool outlasts_signals;
 };
 
 // In the child, between fork and exec: only what POSIX allows there.
@@ -128,6 +129,11 @@ struct Command {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int ignored : {SIGPIPE, SIGXFSZ}) {
     signal(ignored, SIG_DFL);  // What main() ignores for this process alone.
+  }
+  for (const int end : kEnds) {
+    if (command.outlasts_signals) {
+      signal(end, SIG_IGN);  // A handler would not stay after exec.
+    }
   }
   const int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, STDIN_FILENO);
@@ -314,7 +320,8 @@ void Supervisor::start(Child& child) {
             .arguments = arguments.data(),
             .variables = environment.data(),
             .output = output,
-            .log = log});
+            .log = log,
+            .outlasts_signals = child.spec.outlasts_signals});
   }
   const int error = errno;
   for (const int file : {log, output == log ? -1 : output}) {

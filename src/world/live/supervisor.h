@@ -44,6 +44,9 @@ struct ChildSpec {
   // Variables beside those of this process, as "NAME=value"; "NAME" alone takes one away.
   std::vector<std::string> variables{};
   bool waits_for_start = false;  // start_waiting() starts it.
+  // It goes on after a signal that ends a run, and ends when its work for the run is done. Slurm
+  // and systemd send such a signal to all processes of a job.
+  bool outlasts_signals = false;
 };
 
 // How a child ended.
