@@ -259,6 +259,17 @@ class Together(JoinTest):
         self.assertGreater(summary["workers_detail"][1]["accepted"], 0)
         self.assertIn("outpace worker --network mlp --data csv:table.csv", train.err)
 
+    def test_a_machine_leaves_when_its_notice_comes(self):
+        code = self.start_server(epochs=6)
+        stays = self.join(code, seconds=0.004)
+        leaves = self.join(code, "--on-notice", f"test -e {self.folder}/notice", seconds=0.004)
+        self.until_progress(100)
+        self.path("notice", "")
+        self.assertEqual(leaves.wait(), 128 + signal.SIGTERM, leaves.err)
+        self.assertIn("the notice of --on-notice has come", leaves.err)
+        self.assertEqual(stays.wait(), 0, stays.err)
+        self.assert_each_example_used(epochs=6)
+
     def test_ctrl_c_leaves_the_run_in_order(self):
         code = self.start_server(epochs=6)
         stays = self.join(code, seconds=0.004)

@@ -48,6 +48,7 @@ void declare(OptionList& options, JoinJob& job) {
   options.add("out", job.out, "Directory for the workers' logs")
       .type("DIR")
       .default_words("runs/TIME-join");
+  declare_on_notice(options, job.on_notice);
   declare_reaching(options, job.reaching);
 }
 

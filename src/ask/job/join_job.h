@@ -23,7 +23,8 @@ struct JoinJob {
   std::optional<std::uint32_t> threads;  // Nothing: 1, or as OMP_NUM_THREADS says.
   std::string worker_prefix;
   bool restart_workers = false;
-  std::string out;  // A directory; empty: the default.
+  std::string out;        // A directory; empty: the default.
+  std::string on_notice;  // A command; empty: none.
   Reaching reaching;
 };
 void declare(OptionList& options, JoinJob& job);

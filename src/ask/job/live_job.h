@@ -124,6 +124,7 @@ struct Reaching {
 };
 
 void declare_reaching(OptionList& options, Reaching& reaching);
+void declare_on_notice(OptionList& options, std::string& command);
 
 struct TrainJob {
   Training training;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -33,6 +34,7 @@
 #include "run/children.h"
 #include "run/echo.h"
 #include "run/failures.h"
+#include "run/notice_watch.h"
 #include "run/scratch_directory.h"
 #include "run/terminal.h"
 #include "run/user_command.h"
@@ -225,6 +227,16 @@ class Join {
                               directory.logs().string()));
     live::Supervisor supervisor(children_of(seats, joining.server(), pass_file, directory.logs()),
                                 events());
+    std::optional<NoticeWatch> notice;
+    if (!job_.on_notice.empty()) {
+      notice.emplace(
+          NoticeWatch::Options{.command = job_.on_notice},
+          [this] {
+            terminal_.say("the notice of --on-notice has come: leaving the run");
+            course_.signal = SIGTERM;
+          },
+          [this](const std::string& line) { terminal_.say(line); });
+    }
     hear(joining);
     supervisor.reap(std::chrono::milliseconds(0), std::chrono::seconds(10));
     echo_.finish([this] { return terminal_.wait_for_room(); });
