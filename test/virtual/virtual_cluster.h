@@ -171,7 +171,8 @@ class VirtualCluster {
                                           MeasuredNorms,
                                           Stalled,
                                           Switched,
-                                          LeaveOut>{}});
+                                          LeaveOut,
+                                          HandIn>{}});
   }
 
   // To a worker, in order: the delay of a later message is never shorter than that of an earlier.

@@ -55,6 +55,7 @@ void Admission::hello(
                                          .host = worker.host,
                                          .seen_job = worker.seen_job,
                                          .ahead = worker.ahead,
+                                         .stands_for = worker.stands_for,
                                          .last_heard = now});
   out.emplace_back(Accept{.peer = from,
                           .worker = peer.worker,

@@ -69,7 +69,8 @@ void Admission::join_waiting(Effects& out) {
                             .newcomer = {.worker = peer.worker,
                                          .incarnation = peer.incarnation,
                                          .host = peer.host,
-                                         .ahead = peer.ahead},
+                                         .ahead = peer.ahead,
+                                         .stands_for = peer.stands_for},
                             .has_constants = peer.seen_job == options_.job});
     roster_.joined(connection);
   }

@@ -29,6 +29,7 @@ struct Peer {
   std::string host;
   std::uint64_t seen_job = 0;
   std::uint32_t ahead = 0;
+  std::uint32_t stands_for = 1;
   Time last_heard{};    // Only a worker is asked.
   bool joined = false;  // It takes part: it has joined the coordinator.
 };

@@ -187,6 +187,7 @@ void Coordination::check_effect(Time now, const server::Effect& effect, Claim& c
                                  server::TakeSnapshot,
                                  server::TakeCheckpoint,
                                  server::Switched,
+                                 server::HandIn,
                                  server::Warn>{}},
              effect);
 }

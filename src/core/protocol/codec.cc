@@ -127,6 +127,7 @@ Script read_script(const pb::Script& script, std::size_t tensors) {
 
 Message read(const pb::Hello& hello) {
   require(hello.ahead() <= kAheadMax, "hello.ahead", "must be at most 256");
+  require(hello.stands_for() <= kStandsForMax, "hello.stands_for", "must be at most 4096");
   require(hello.dataset_examples() >= 1, "hello.dataset_examples", "must be at least 1");
   Hello out{.protocol = hello.protocol(),
             .worker = read_worker(hello.worker(), "hello.worker"),
@@ -140,7 +141,8 @@ Message read(const pb::Hello& hello) {
             .ahead = hello.ahead(),
             .steps_locally = hello.steps_locally(),
             .local_steps = hello.local_steps(),
-            .unanswered = Sequence{hello.unanswered()}};
+            .unanswered = Sequence{hello.unanswered()},
+            .stands_for = std::max(1U, hello.stands_for())};
   out.script = read_script(hello.script(), out.manifest.tensors.size());
   return out;
 }
@@ -174,11 +176,29 @@ Message read(const pb::OptimizerState& state) {
           "must have 1 to 32 characters");
   return OptimizerState{.tensor = state.tensor(), .updates = state.updates(), .part = state.part()};
 }
+Ranges read_ranges(const google::protobuf::RepeatedField<std::uint64_t>& positions,
+                   std::string_view field) {
+  const auto thirds = static_cast<std::size_t>(positions.size());
+  require(thirds % 3 == 0, field, "must be triples");
+  require(thirds / 3 <= kRangesMax, field, "are more than 4096");
+  Ranges out;
+  out.reserve(thirds / 3);
+  std::uint64_t left = UINT32_MAX;  // A push counts its examples in 32 bits.
+  for (int i = 0; i < positions.size(); i += 3) {
+    const Range range{.epoch = positions[i], .begin = positions[i + 1], .end = positions[i + 2]};
+    require(range.begin < range.end, field, "hold one that is empty");
+    require(range.size() <= left, field, "hold more than 2^32 - 1 examples");
+    left -= range.size();
+    out.push_back(range);
+  }
+  return out;
+}
 Message read(const pb::Push& push) {
   require(push.examples() >= 1, "push.examples", "must be at least 1");
   require_finite(push.loss(), "push.loss");  // 0 without one.
   require_finite(push.compute_seconds(), "push.compute_seconds");
   require(push.compute_seconds() >= 0, "push.compute_seconds", "must not be negative");
+  require(push.stands_for() <= kStandsForMax, "push.stands_for", "must be at most 4096");
   const auto& without = push.without();
   require(std::ranges::adjacent_find(without, std::greater_equal<>()) == without.end(),
           "push.without",
@@ -188,7 +208,9 @@ Message read(const pb::Push& push) {
               .partial = push.partial(),
               .loss = push.has_loss() ? std::optional(push.loss()) : std::nullopt,
               .compute_seconds = push.compute_seconds(),
-              .without = {without.begin(), without.end()}};
+              .without = {without.begin(), without.end()},
+              .covers = read_ranges(push.covers(), "push.covers"),
+              .stands_for = push.stands_for()};
 }
 // `numbers`: of its payload.
 Message read(const pb::Slice& slice, std::uint64_t numbers) {
@@ -224,7 +246,8 @@ Message read(const pb::Welcome& welcome) {
                  .inner_optimizer = read_name(welcome.inner_optimizer(), "welcome.inner_optimizer"),
                  .inner_weight_decay = welcome.inner_weight_decay(),
                  .compress = read_name(welcome.compress(), "welcome.compress"),
-                 .counted = welcome.counted()};
+                 .counted = welcome.counted(),
+                 .above = welcome.above()};
 }
 std::vector<Ranges> read_ahead(const google::protobuf::RepeatedField<std::uint64_t>& numbers) {
   const auto fourths = static_cast<std::size_t>(numbers.size());
@@ -251,26 +274,13 @@ Message read(const pb::Release& release) {
   require(std::isfinite(release.inner_rate()) && release.inner_rate() >= 0.0,
           "release.inner_rate",
           "must be finite and at least 0");
-  const google::protobuf::RepeatedField<std::uint64_t>& positions = release.ranges();
-  const auto thirds = static_cast<std::size_t>(positions.size());
-  require(thirds % 3 == 0, "release.ranges", "must be triples");
-  require(thirds >= 3, "release.ranges", "must not be empty");
-  require(thirds / 3 <= kRangesMax, "release.ranges", "are more than 4096");
+  require(!release.ranges().empty(), "release.ranges", "must not be empty");
   Release out{.sequence = Sequence{release.sequence()},
               .version = Version{release.version()},
               .nominal = release.nominal(),
               .may_keep_part = release.may_keep_part(),
               .now = Time{Duration{release.now_ns()}},
-              .ranges = {}};
-  out.ranges.reserve(thirds / 3);
-  std::uint64_t left = UINT32_MAX;  // A push counts its examples in 32 bits.
-  for (int i = 0; i < positions.size(); i += 3) {
-    const Range range{.epoch = positions[i], .begin = positions[i + 1], .end = positions[i + 2]};
-    require(range.begin < range.end, "release.ranges", "hold one that is empty");
-    require(range.size() <= left, "release.ranges", "hold more than 2^32 - 1 examples");
-    left -= range.size();
-    out.ranges.push_back(range);
-  }
+              .ranges = read_ranges(release.ranges(), "release.ranges")};
   out.ahead = read_ahead(release.ahead());
   out.inner_rate = release.inner_rate();
   out.kept = release.kept();

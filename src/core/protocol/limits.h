@@ -8,7 +8,7 @@
 namespace outpace::protocol {
 
 // Peers with another number are refused with exit code 4.
-inline constexpr std::uint32_t kProtocolVersion = 10;
+inline constexpr std::uint32_t kProtocolVersion = 11;
 
 // Limits, checked while a message is read and before memory is allocated for it.
 inline constexpr std::uint32_t kWorkersMax = 65'536;
@@ -20,6 +20,7 @@ inline constexpr std::size_t kRangesMax = 4096;
 inline constexpr std::size_t kGroupsMax = 4096;
 inline constexpr std::uint32_t kSeatsMax = 1024;                      // Workers that join together.
 inline constexpr std::uint32_t kAheadMax = 256;                       // Mini-batches.
+inline constexpr std::uint32_t kStandsForMax = 4096;                  // Workers.
 inline constexpr std::size_t kValuesMax = 256;                        // Values of an evaluation.
 inline constexpr std::size_t kFrameBytesMax = std::size_t{8} << 20U;  // Bytes of a message.
 inline constexpr std::uint64_t kConstantBytesMax = sizeof(float) * kWeightsMax;

@@ -63,6 +63,9 @@ void write(const Hello& hello, pb::Frame& frame) {
   out.set_steps_locally(hello.steps_locally);
   out.set_local_steps(hello.local_steps);
   out.set_unanswered(number(hello.unanswered));
+  if (hello.stands_for > 1) {
+    out.set_stands_for(hello.stands_for);
+  }
 }
 void write(const Observe& observe, pb::Frame& frame) {
   frame.mutable_observe()->set_protocol(observe.protocol);
@@ -93,6 +96,14 @@ void write(const Push& push, pb::Frame& frame) {
   }
   out.set_compute_seconds(push.compute_seconds);
   out.mutable_without()->Add(push.without.begin(), push.without.end());
+  for (const Range& range : push.covers) {
+    out.add_covers(range.epoch);
+    out.add_covers(range.begin);
+    out.add_covers(range.end);
+  }
+  if (push.stands_for > 0) {
+    out.set_stands_for(push.stands_for);
+  }
 }
 void write(const Slice& slice, pb::Frame& frame) {
   pb::Slice& out = *frame.mutable_slice();
@@ -130,6 +141,7 @@ void write(const Welcome& welcome, pb::Frame& frame) {
   out.set_inner_weight_decay(welcome.inner_weight_decay);
   out.set_compress(welcome.compress);
   out.set_counted(welcome.counted);
+  out.set_above(welcome.above);
 }
 void write(const Release& release, pb::Frame& frame) {
   pb::Release& out = *frame.mutable_release();

@@ -137,6 +137,9 @@ struct Hello {
   std::uint32_t local_steps = 0;  // and makes this many between two pushes; 0: as the job has it.
   // The push whose verdict it has not heard, if it has been of `seen_job`; 0: none.
   Sequence unanswered{};
+  // It hands in one gradient for this many workers of its machine, and is leased a mini-batch for
+  // each of them.
+  std::uint32_t stands_for = 1;
 
   bool operator==(const Hello&) const = default;
 };
@@ -172,9 +175,9 @@ struct OptimizerState {
 
   bool operator==(const OptimizerState&) const = default;
 };
-// Payload: the mean gradient over the first `examples` examples of the release's ranges, or its
-// front, if slices have brought the rest. A phase of local steps pushes what its steps over these
-// examples have taken off the weights.
+// Payload: the mean gradient over the first `examples` examples of the release's ranges, or over
+// those of `covers`; or its front, if slices have brought the rest. A phase of local steps pushes
+// what its steps over these examples have taken off the weights.
 struct Push {
   GradientId id;
   std::uint32_t examples;
@@ -184,6 +187,10 @@ struct Push {
   // Tensors that it has no gradient of, by their place in the manifest, ascending: the update
   // leaves them as they are, unless another gradient of it has one.
   std::vector<std::uint32_t> without{};
+  // Which of the release's examples it is of, `examples` in all. Empty: the first ones.
+  Ranges covers{};
+  // As Hello::stands_for, from the next release on; 0: as before.
+  std::uint32_t stands_for = 0;
 
   bool operator==(const Push&) const = default;
 };
@@ -248,6 +255,7 @@ struct Welcome {
   // compress::Compression::name(). Empty: it does not.
   std::string compress{};
   bool counted = false;  // Hello::unanswered was accepted.
+  bool above = false;    // Verdicts come once a server above this one has given them.
 
   bool operator==(const Welcome&) const = default;
 };

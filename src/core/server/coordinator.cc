@@ -26,13 +26,14 @@ Coordinator::Coordinator(const CoordinatorOptions& options,
       observer_(std::move(observer)),
       turned_away_max_(std::max<std::uint64_t>(100, 10ULL * options_.workers)),
       stall_rule_(options_.progress_timeout),
+      batch_(options_.batch),
       rules_(options_.policy, options_.staleness),
       rate_{.base = options.rate,
             .schedule = options.schedule,
             .scale = options.rate_scale,
             .nominal_examples =
                 std::uint64_t{policy_->nominal_cutoff(options_.workers)} * whole_lease()},
-      leases_(options_.examples, options_.limits.epochs),
+      leases_(options_.examples, options_.limits.epochs, options_.fed),
       next_snapshot_(options_.evaluate_every),
       awaited_(options_.workers - options_.later),
       start_patience_(options_.patience),
@@ -68,6 +69,7 @@ bool Coordinator::join(Time now, const Newcomer& newcomer, Effects& out) {
   }
   member.incarnation = newcomer.incarnation;
   member.ahead_most = newcomer.ahead;
+  member.stands_for = newcomer.stands_for;
   member.state = State::kIdle;
   ++live_;
   member.last_heard = now;
@@ -113,6 +115,7 @@ void Coordinator::leave(
     member->ranges.clear();
   }
   give_back_ahead(*member, worker);
+  std::erase_if(deferred_, [&](const policy::Release& later) { return later.worker == worker; });
   out.emplace_back(ForgetWorker{worker});
   if (live() < options_.min_workers) {
     too_few_since_ = now;
@@ -136,13 +139,17 @@ void Coordinator::push(Time now,
   }
   const WorkerId worker = push.id.worker;
   member->last_heard = now;
+  member->stands_for = push.stands_for > 0 ? push.stands_for : member->stands_for;
   if (member->state == State::kStalled) {
     return take_late_push(now, push, out);
   }
-  if (push.examples == 0 || push.examples > total_size(member->ranges)) {
+  if (options_.fed && take_after_feed(now, *member, push, out)) {
+    return;
+  }
+  if (!take_covers(*member, push)) {
     out.emplace_back(Forget{worker});
     out.emplace_back(
-        Disconnect{worker, {protocol::Farewell::kFailed, "push: more examples than were leased"}});
+        Disconnect{worker, {protocol::Farewell::kFailed, "push: other examples than were leased"}});
     leave(now, worker, member->incarnation, policy::Departure::kDead, out);
     return;
   }
@@ -164,7 +171,7 @@ void Coordinator::push(Time now,
                                     .release = push.id.sequence,
                                     .computed_on = member->version,
                                     .examples = push.examples,
-                                    .nominal = whole_lease(),
+                                    .nominal = whole_lease() * member->stands_for,
                                     .partial = push.partial,
                                     .runtime = runtime});
   }
@@ -250,7 +257,7 @@ void Coordinator::tick(Time now, Effects& out) {
     start(now, out);
   }
   check_live(now, out);
-  if (policy_timer_ && now >= *policy_timer_) {
+  if (policy_timer_ && !stands_since_ && now >= *policy_timer_) {
     policy_timer_.reset();
     enqueue(policy::TimerFired{});
     decide_all(now, out);
@@ -287,7 +294,7 @@ Time Coordinator::next_deadline() const {
   } else if (!started()) {
     next = std::min(next, too_few_since_ + start_patience_);
   }
-  if (policy_timer_) {
+  if (policy_timer_ && !stands_since_) {
     next = std::min(next, *policy_timer_);
   }
   if (started() && options_.limits.seconds > Duration{}) {
@@ -330,6 +337,10 @@ void Coordinator::loop_ended(Time now, Effects& out) {
 void Coordinator::start(Time now, Effects& out) {
   started_ = now - run_before_;
   last_checkpoint_at_ = now;
+  count_stand_ins();
+  if (options_.fed) {
+    stop_clock(now);
+  }
   checkpoint_due_ = options_.checkpoint_every != CheckpointEvery{};
   for (std::size_t at = 0; at < members_.size(); ++at) {
     if (is_live(members_[at].state)) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -86,6 +87,8 @@ struct CoordinatorOptions {
   double rate = 0.1;  // Learning rate before schedule and scale.
   update::Schedule schedule;
   update::RateScale rate_scale = update::RateScale::kNone;
+  // Its examples and weights come from a server above, release by release: see feed().
+  bool fed = false;
   std::uint64_t evaluate_every = 5120;  // Applied examples between snapshots.
   CheckpointEvery checkpoint_every;
   Duration heartbeat_timeout = std::chrono::seconds(5);  // A worker silent for this is dead.
@@ -99,8 +102,17 @@ struct CoordinatorOptions {
 struct Newcomer {
   WorkerId worker;
   std::uint32_t incarnation = 1;
-  std::string host;         // For people.
-  std::uint32_t ahead = 0;  // Releases whose examples it is told ahead.
+  std::string host;              // For people.
+  std::uint32_t ahead = 0;       // Releases whose examples it is told ahead.
+  std::uint32_t stands_for = 1;  // As protocol::Hello has it.
+};
+
+// A release of a server above, for all workers together.
+struct Feed {
+  Version version;
+  std::uint32_t nominal = 1;   // Examples in a full mini-batch of one worker.
+  bool may_keep_part = false;  // As protocol::Release has it.
+  protocol::Ranges ranges;
 };
 
 // Large class: one event may change the members, their leases and the version together.
@@ -142,6 +154,21 @@ class Coordinator {
   void set_policy(Time now, std::string_view policy, Effects& out);
   // The norms of a step that asked for them (norms_for).
   void measured_norms(Time now, Version version, const GradientNorms& norms, Effects& out);
+
+  // ---- Fed by a server above (coordinator_fed.cc) ----
+  //
+  // The workers of one machine hand in one gradient. feed() gives them what the server above has
+  // released to the machine; the policy decides as ever, and where another coordinator commits,
+  // this one hands in (HandIn). Until the next feed() nobody is released, and the run's clock
+  // stands still, so that the policy times computing alone.
+
+  // REQUIRES: options().fed; started().
+  void feed(Time now, const Feed& feed, Effects& out);
+  // The server above wants no more than what is there by now (`keep_part`), or nothing. What comes
+  // later counts no more. REQUIRES: options().fed.
+  void close_feed(Time now, bool keep_part, Effects& out);
+  // A feed is open, and nothing more can come of it.
+  [[nodiscard]] bool feed_is_dry() const;
 
   // ---- Time and the end ----
 
@@ -194,7 +221,8 @@ class Coordinator {
     bool answered = true;
     bool cancelled = false;  // The open release is.
     std::uint32_t incarnation = 0;
-    std::uint32_t examples = 0;  // The arrived gradient's, too.
+    std::uint32_t examples = 0;    // The arrived gradient's, too.
+    std::uint32_t stands_for = 1;  // Mini-batches of a release of share 1.
     std::optional<double> loss;
     Time last_heard{};
     // The open release; meaningful while computing. A stalled worker's: the one that it was at.
@@ -222,6 +250,8 @@ class Coordinator {
   };
 
   void start(Time now, Effects& out);
+  // A worker that stands for several has as large a part in the unit of the learning rate's scale.
+  void count_stand_ins();
   void enqueue(const policy::Event& event) { events_.push_back(event); }
   // Decides the queued events and those that decisions add, then lets the parked come back.
   void decide_all(Time now, Effects& out);
@@ -238,7 +268,7 @@ class Coordinator {
   void lease(Member& member, const policy::Release& action);
   // Examples of a release of share 1.
   [[nodiscard]] std::uint32_t whole_lease() const {
-    return options_.batch * (options_.local_steps ? options_.local_steps->most : 1);
+    return batch_ * (options_.local_steps ? options_.local_steps->most : 1);
   }
   // The learning rate of local steps that begin now.
   [[nodiscard]] double inner_rate() const;
@@ -291,6 +321,15 @@ class Coordinator {
   // A stalled worker has answered: it takes part again.
   void take_back(Time now, WorkerId worker, Effects& out);
   void take_late_push(Time now, const protocol::Push& push, Effects& out);
+  // Which examples the gradient is of. False if it cannot be of these.
+  [[nodiscard]] bool take_covers(const Member& member, const protocol::Push& push);
+  // In coordinator_fed.cc, as all below.
+  void hand_in(Time now, Effects& out);
+  void end_feed(Time now);
+  void stop_clock(Time now);
+  void start_clock(Time now);
+  // Takes it if the member's feed has ended.
+  bool take_after_feed(Time now, Member& member, const protocol::Push& push, Effects& out);
 
   // Constant after construction.
   const CoordinatorOptions options_;
@@ -299,6 +338,7 @@ class Coordinator {
   const std::uint64_t turned_away_max_;  // In a row.
   const StallRule stall_rule_;
   // State.
+  std::uint32_t batch_;  // The options', or the last feed's.
   PolicyRules rules_;
   LearningRate rate_;
   std::uint32_t nominal_ = 1;  // Gradients of an update, when the present decision was made.
@@ -314,6 +354,12 @@ class Coordinator {
   policy::Decision decision_;
   std::vector<AppliedGradient> accepted_;  // Since the last commit.
   protocol::Ranges accepted_ranges_;
+  // An arrived gradient that says which examples it covers: these, and the release's others.
+  struct Covered {
+    protocol::Ranges covers;
+    protocol::Ranges rest;
+  };
+  std::map<WorkerId, Covered> covered_;
   Version version_{};
   std::uint64_t sequences_ = 0;
   std::uint64_t iterations_ = 0;  // Gradients that were accepted, dropped or turned away.
@@ -336,11 +382,23 @@ class Coordinator {
   bool finished_ = false;
   StatisticsCollector statistics_;
   NoiseScale noise_;
+  // If it is fed:
+  enum class FeedState : std::uint8_t {
+    kNone,       // Nobody is released until the next feed.
+    kOpen,       // Its examples go out.
+    kClosing,    // They do not any more.
+    kWithdrawn,  // Nor is anything handed in.
+  };
+  FeedState feed_state_ = FeedState::kNone;
+  bool feed_keeps_part_ = false;
+  bool withdrawn_ = false;                 // A feed, and nothing was handed in since.
+  std::vector<policy::Release> deferred_;  // To the next feed.
+  std::optional<Time> stands_since_;       // On the driver's clock: since then the run's stands.
 };
 
 inline Time Coordinator::run_time(Time now) const {
   CHECK(started_.has_value());
-  return Time{now - *started_};
+  return Time{(stands_since_ ? *stands_since_ : now) - *started_};
 }
 
 inline const char* Coordinator::limit_reached(Time now) const {

@@ -62,6 +62,9 @@ void Coordinator::switch_to(std::uint32_t phase, Effects& out) {
 void Coordinator::accept(const policy::Accept& action, Effects& out) {
   Member& member = members_[index(action.worker)];
   CHECK(!member.answered && member.sequence == action.release && std::isfinite(action.weight));
+  if (options_.fed && member.ranges.empty()) {
+    return drop({action.worker, action.release, policy::Why::kAfterCutoff}, out);
+  }
   const std::uint64_t staleness = count(version_) - count(member.version);
   const update::StalenessRule::Round round{.live = live(), .gradients = nominal_};
   out.emplace_back(Accept{.worker = action.worker,
@@ -73,7 +76,13 @@ void Coordinator::accept(const policy::Accept& action, Effects& out) {
                        .examples = member.examples,
                        .partial = member.partial,
                        .loss = member.loss});
-  move_head(member.ranges, member.examples, accepted_ranges_);
+  if (const auto told = covered_.find(action.worker); told == covered_.end()) {
+    move_head(member.ranges, member.examples, accepted_ranges_);
+  } else {
+    const protocol::Ranges& covers = told->second.covers;
+    accepted_ranges_.insert(accepted_ranges_.end(), covers.begin(), covers.end());
+    member.ranges = std::move(told->second.rest);
+  }
   ++iterations_;
   turned_away_in_a_row_ = 0;
   filtered_in_a_row_ = 0;
@@ -95,6 +104,9 @@ void Coordinator::drop(const policy::Drop& action, Effects& out) {
 }
 
 void Coordinator::commit(Time now, Effects& out) {
+  if (options_.fed) {
+    return hand_in(now, out);
+  }
   CHECK(!accepted_.empty());
   std::uint64_t examples = 0;
   for (const AppliedGradient& gradient : accepted_) {
@@ -140,6 +152,10 @@ void Coordinator::tell_epochs() {
 void Coordinator::release(Time now, const policy::Release& action, Effects& out) {
   Member& member = members_[index(action.worker)];
   CHECK(member.state == State::kIdle && action.share > 0.0 && action.share <= policy::kShareMost);
+  if (options_.fed && feed_state_ == FeedState::kNone) {
+    deferred_.push_back(action);
+    return;
+  }
   lease(member, action);
   if (member.ranges.empty()) {
     member.state = State::kParked;
@@ -157,8 +173,8 @@ void Coordinator::release(Time now, const policy::Release& action, Effects& out)
                 action.worker,
                 protocol::Release{.sequence = member.sequence,
                                   .version = version_,
-                                  .nominal = options_.batch,
-                                  .may_keep_part = policy_->asks_for_parts(),
+                                  .nominal = batch_,
+                                  .may_keep_part = feed_keeps_part_ || policy_->asks_for_parts(),
                                   .now = run_time(now),
                                   .ranges = member.ranges,
                                   .ahead = member.ahead,
@@ -173,11 +189,16 @@ double Coordinator::inner_rate() const {
 
 void Coordinator::lease(Member& member, const policy::Release& action) {
   CHECK(member.ranges.empty());
-  const std::uint64_t wanted =
+  const std::uint64_t whole = std::uint64_t{whole_lease()} * member.stands_for;
+  std::uint64_t wanted =
       action.share == 1.0
-          ? whole_lease()
-          : std::max<std::uint64_t>(
-                1, static_cast<std::uint64_t>(std::llround(action.share * whole_lease())));
+          ? whole
+          : std::max<std::uint64_t>(1,
+                                    static_cast<std::uint64_t>(
+                                        std::llround(action.share * static_cast<double>(whole))));
+  if (options_.fed && leases_.left() == wanted + 1) {
+    ++wanted;  // The last example does not go alone: as in Leases.
+  }
   const bool own = may_take_its_own(member);
   if (!member.ahead.empty()) {
     member.ranges = std::move(member.ahead.front());

@@ -118,6 +118,7 @@ class StateRun {
                             TakeSnapshot,
                             Stalled,
                             Switched,
+                            HandIn,
                             LeaveOut,
                             Warn,
                             MeasuredNorms>{}});

@@ -52,8 +52,8 @@ struct MeasuredNorms {
 };
 
 // Carries the effects out, in order. `shard` is null where gradients have no numbers. `driver` can
-// be called with Send, Disconnect, TakeSnapshot, TakeCheckpoint, Stalled, Switched, LeaveOut, Warn,
-// Finish and MeasuredNorms, each of which it may change.
+// be called with HandIn, Send, Disconnect, TakeSnapshot, TakeCheckpoint, Stalled, Switched,
+// LeaveOut, Warn, Finish and MeasuredNorms, each of which it may change.
 template <typename Driver>
 void carry_out(Effects& effects, Shard* shard, const Driver& driver) {
   for (Effect& effect : effects) {

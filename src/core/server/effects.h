@@ -41,6 +41,14 @@ struct StepWeights {
   std::optional<Version> norms_for = std::nullopt;
 };
 
+// A coordinator that is fed: what was accepted since the last one is handed in as one gradient.
+struct HandIn {
+  protocol::Ranges covers;      // The examples that it covers,
+  std::uint32_t examples = 0;   // and their number; 0: nothing was accepted that counts.
+  std::uint32_t gradients = 0;  // How many are summed.
+  std::optional<double> loss;   // The mean over its examples, if all of them said theirs.
+};
+
 // The norms of an update's gradients, clipped but neither weighted nor corrected.
 struct GradientNorms {
   double mean = 0.0;    // The norm of their aggregate.
@@ -104,6 +112,7 @@ using Effect = std::variant<Accept,
                             Forget,
                             ForgetWorker,
                             StepWeights,
+                            HandIn,
                             Send,
                             Disconnect,
                             TakeSnapshot,

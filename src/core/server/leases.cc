@@ -43,8 +43,8 @@ std::uint64_t UsedPositions::add(std::uint64_t begin, std::uint64_t end) {
   return overlap;
 }
 
-Leases::Leases(std::uint64_t examples, std::uint64_t epochs)
-    : examples_(examples), epochs_(epochs) {
+Leases::Leases(std::uint64_t examples, std::uint64_t epochs, bool fed)
+    : examples_(examples), epochs_(epochs), fed_(fed) {
   CHECK(examples >= 1);
 }
 
@@ -108,11 +108,11 @@ std::uint64_t Leases::take_fresh(std::uint64_t wanted, protocol::Ranges& out) {
 }
 
 bool Leases::fresh_left(std::uint64_t examples) const {
-  if (epochs_ == 0) {
-    return true;
-  }
   if (!fresh_left()) {
     return false;
+  }
+  if (epochs_ == 0) {
+    return true;
   }
   const std::uint64_t here = examples_ - position_;
   const std::uint64_t later = epochs_ - epoch_ - 1;
@@ -120,6 +120,9 @@ bool Leases::fresh_left(std::uint64_t examples) const {
 }
 
 void Leases::give_back(WorkerId from, const protocol::Ranges& ranges) {
+  if (!open_) {
+    return;
+  }
   for (const protocol::Range& range : ranges) {
     const bool fresh_key =
         given_back_.emplace(std::pair{range.epoch, range.begin}, GivenBack{range.end, from}).second;
@@ -127,7 +130,26 @@ void Leases::give_back(WorkerId from, const protocol::Ranges& ranges) {
   }
 }
 
+void Leases::feed(const protocol::Ranges& ranges) {
+  constexpr WorkerId kNobody{UINT32_MAX};
+  CHECK(fed_);
+  given_back_.clear();
+  open_ = !ranges.empty();
+  give_back(kNobody, ranges);
+}
+
+std::uint64_t Leases::left() const {
+  std::uint64_t left = 0;
+  for (const auto& [first, rest] : given_back_) {
+    left += rest.end - first.second;
+  }
+  return left;
+}
+
 void Leases::use(const protocol::Ranges& ranges) {
+  if (fed_) {  // Others use the rest of each epoch: it is never complete here.
+    return;
+  }
   for (const protocol::Range& range : ranges) {
     CHECK(range.epoch >= first_open_ && range.end <= examples_);
     const std::uint64_t open = range.epoch - first_open_;
@@ -215,6 +237,24 @@ void move_head(protocol::Ranges& ranges, std::uint64_t examples, protocol::Range
   } else {
     ranges.erase(ranges.begin(), rest);
   }
+}
+
+std::optional<protocol::Ranges> take_out(protocol::Ranges ranges, const protocol::Ranges& out) {
+  for (const protocol::Range& one : out) {
+    const auto around = std::ranges::find_if(ranges, [&](const protocol::Range& range) {
+      return range.epoch == one.epoch && range.begin <= one.begin && one.end <= range.end;
+    });
+    if (around == ranges.end()) {
+      return std::nullopt;
+    }
+    const protocol::Range behind{around->epoch, one.end, around->end};
+    around->end = one.begin;
+    const auto next = around->size() == 0 ? ranges.erase(around) : around + 1;
+    if (behind.size() > 0) {
+      ranges.insert(next, behind);
+    }
+  }
+  return ranges;
 }
 
 SplitRanges split_ranges(const protocol::Ranges& ranges, std::uint64_t examples) {

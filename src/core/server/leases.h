@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -43,8 +44,8 @@ class UsedPositions {
 
 class Leases {
  public:
-  // `epochs` 0: no end. REQUIRES: examples >= 1.
-  Leases(std::uint64_t examples, std::uint64_t epochs);
+  // `epochs` 0: no end. `fed`: only what feed() brings goes out. REQUIRES: examples >= 1.
+  Leases(std::uint64_t examples, std::uint64_t epochs, bool fed = false);
 
   // Adds ranges of `wanted` examples in all to `out`; fewer only if the last epoch runs out.
   // `own`: also those that this worker itself gave back, if nothing else is left of the epoch.
@@ -53,6 +54,12 @@ class Leases {
   void give_back(WorkerId from, const protocol::Ranges& ranges);
   // The examples of these ranges are in the weights.
   void use(const protocol::Ranges& ranges);
+
+  // These alone go out from now on. Without any, nothing does, and nothing comes back. REQUIRES: it
+  // is fed.
+  void feed(const protocol::Ranges& ranges);
+  // How many examples were given back and are not out again.
+  [[nodiscard]] std::uint64_t left() const;
 
   // These ranges will be used soon: prefetches their state. Changes nothing.
   void prepare(const protocol::Ranges& ranges) const;
@@ -90,15 +97,17 @@ class Leases {
                                 protocol::Ranges& out);
   std::uint64_t take_fresh(std::uint64_t wanted, protocol::Ranges& out);
   [[nodiscard]] bool fresh_to_come() const;
-  [[nodiscard]] bool fresh_left() const { return epochs_ == 0 || epoch_ < epochs_; }
+  [[nodiscard]] bool fresh_left() const { return !fed_ && (epochs_ == 0 || epoch_ < epochs_); }
   [[nodiscard]] bool next_epoch_allowed() const { return epochs_ == 0 || epoch_ + 1 < epochs_; }
 
   // Constant after construction.
   std::uint64_t examples_;
   std::uint64_t epochs_;
+  bool fed_;
   // State.
   std::uint64_t epoch_ = 0;  // Being handed out, from position_ on.
   std::uint64_t position_ = 0;
+  bool open_ = true;         // False: it is fed nothing at present.
   GivenBackMap given_back_;  // (epoch, begin) -> rest: the oldest epoch goes out first.
   std::uint64_t first_open_ = 0;
   std::vector<UsedPositions> used_;  // For epochs first_open_, first_open_ + 1, ...
@@ -124,5 +133,9 @@ struct SplitRanges {
 [[nodiscard]] SplitRanges split_ranges(const protocol::Ranges& ranges, std::uint64_t examples);
 // The same in place: appends the first to `head`, and leaves the rest.
 void move_head(protocol::Ranges& ranges, std::uint64_t examples, protocol::Ranges& head);
+// What is left of the ranges without those of `out`; nothing if one of these is not whole in them,
+// or two overlap.
+[[nodiscard]] std::optional<protocol::Ranges> take_out(protocol::Ranges ranges,
+                                                       const protocol::Ranges& out);
 
 }  // namespace outpace::server

@@ -66,6 +66,32 @@ TEST(Leases, SplitsRangesAtACountOfExamples) {
   EXPECT_EQ(split.tail, (Ranges{{1, 1, 4}}));
 }
 
+TEST(Leases, TakesRangesOutOfOthers) {
+  const protocol::Ranges ranges{{0, 0, 10}, {1, 0, 5}};
+  EXPECT_EQ(take_out(ranges, {{0, 2, 4}, {1, 0, 5}, {0, 8, 10}}),
+            (protocol::Ranges{{0, 0, 2}, {0, 4, 8}}));
+  EXPECT_EQ(take_out(ranges, {{0, 0, 10}, {1, 0, 5}}), protocol::Ranges{});
+  EXPECT_EQ(take_out(ranges, {{0, 0, 11}}), std::nullopt);
+  EXPECT_EQ(take_out(ranges, {{2, 0, 1}}), std::nullopt);
+  EXPECT_EQ(take_out(ranges, {{0, 0, 4}, {0, 3, 5}}), std::nullopt) << "they overlap";
+}
+
+TEST(Leases, HandOutWhatTheyAreFedAlone) {
+  Leases leases(100, 0, /*fed=*/true);
+  protocol::Ranges taken;
+  leases.take(WorkerId{0}, 4, taken);
+  EXPECT_TRUE(taken.empty() && leases.empty());
+  leases.feed({{2, 10, 16}});
+  EXPECT_EQ(leases.left(), 6U);
+  leases.take(WorkerId{0}, 4, taken);
+  EXPECT_EQ(taken, (protocol::Ranges{{2, 10, 14}}));
+  leases.give_back(WorkerId{0}, taken);
+  EXPECT_EQ(leases.left(), 6U);
+  leases.feed({});
+  leases.give_back(WorkerId{0}, {{2, 10, 14}});
+  EXPECT_TRUE(leases.empty()) << "they are others' by now";
+}
+
 TEST(UsedPositions, CountsAgainstAPlainArrayOfCounts) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE("seed=" + std::to_string(seed));

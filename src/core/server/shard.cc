@@ -236,6 +236,31 @@ void Shard::step(const StepWeights& step) {
   reuse(std::move(before));
 }
 
+Shard::HandedIn Shard::hand_in() {
+  const std::span<const float> mean = aggregate_.mean();
+  HandedIn handed;
+  if (grouped_ != nullptr) {
+    handed.gradient.resize(mean.size());
+    handed.without = grouped_->hand_in(mean, handed.gradient);
+  } else {
+    handed.gradient.assign(mean.begin(), mean.end());
+  }
+  squares_ = 0.0;
+  aggregate_.clear();
+  return handed;
+}
+
+void Shard::discard() {
+  if (aggregate_.gradients() > 0) {
+    (void)hand_in();
+  }
+}
+
+void Shard::replace(std::vector<float> weights) {
+  CHECK(weights.size() == weights_->size());
+  weights_ = std::make_shared<std::vector<float>>(std::move(weights));
+}
+
 void Shard::reuse(std::shared_ptr<std::vector<float>> version) {
   // A reader on another thread may have been the last one just now. To copy the pointer is an
   // acquiring operation on its count, which use_count() alone is not.

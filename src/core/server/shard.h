@@ -81,6 +81,17 @@ class Shard {
   // The worker is gone: frees all that is kept for it.
   void forget_worker(WorkerId worker);
   void step(const StepWeights& step);
+  // In place of a step: the mean of what was accepted, and the tensors that none of it has.
+  struct HandedIn {
+    std::vector<float> gradient;
+    std::vector<std::uint32_t> without;
+  };
+  // REQUIRES: something was accepted since the last step or the last call.
+  [[nodiscard]] HandedIn hand_in();
+  // Forgets what was accepted since.
+  void discard();
+  // The weights are these from now on. REQUIRES: of the same size.
+  void replace(std::vector<float> weights);
   // The groups' rates, from the next step on. REQUIRES: options.groups; one for each.
   void set_rates(std::span<const double> rates);
   // The norms of the last step that asked for them.

@@ -312,6 +312,48 @@ TEST(Shard, StepsOnlyTheTensorsThatAGradientHas) {
   EXPECT_NE(plain.why_not_without(std::vector<std::uint32_t>{1}), "");
 }
 
+// A machine's gradient in place of a step: a server that is handed it steps as if it had been
+// handed its workers' gradients.
+TEST(Shard, HandsInWhatAStepWouldTake) {
+  ShardOptions options = with_buffer();
+  options.groups->groups.push_back(
+      {.optimizer = Spec::parse("newest"), .rate = 1.0, .weight_decay = 0.0});
+  options.groups->group_of = {0, 1, 2, 0, 0};
+  const std::vector<float> weights{0.0F, 8.0F, 0.0F, 1.0F, 1.0F};
+  const std::vector<std::size_t> tensors{1, 1, 1, 1, 1};
+  Shard machine(options, weights, tensors);
+  Shard flat(options, weights, tensors);
+  for (Shard* shard : {&machine, &flat}) {
+    ASSERT_TRUE(shard->hold(kHolder, {1.0F, 3.0F, 10.0F, 4.0F, 9.0F}, std::nullopt, {4}));
+    ASSERT_TRUE(shard->hold(kRival, {4.0F, 6.0F, 20.0F, 9.0F, 9.0F}, std::nullopt, {3, 4}));
+    shard->accept({.worker = kHolder, .sequence = Sequence{1}, .weight = 1.0, .examples = 8});
+    shard->accept({.worker = kRival, .sequence = Sequence{2}, .weight = 1.0, .examples = 4});
+  }
+  flat.step({.rate = 1.0});
+  Shard::HandedIn handed = machine.hand_in();
+  EXPECT_EQ(handed.gradient, (std::vector<float>{2.0F, 4.0F, 20.0F, 4.0F, 0.0F}));
+  EXPECT_EQ(handed.without, std::vector<std::uint32_t>{4});
+
+  Shard above(options, weights, tensors);
+  ASSERT_TRUE(above.hold(kHolder, handed.gradient, std::nullopt, handed.without));
+  above.accept({.worker = kHolder, .sequence = Sequence{1}, .weight = 1.0, .examples = 12});
+  above.step({.rate = 1.0});
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    EXPECT_FLOAT_EQ(above.weights()[i], flat.weights()[i]) << i;
+  }
+
+  // The next one begins anew.
+  ASSERT_TRUE(machine.hold(kHolder, {0.0F, 0.0F, 0.0F, 0.0F, 0.0F}));
+  machine.accept({.worker = kHolder, .sequence = Sequence{3}, .weight = 1.0, .examples = 8});
+  machine.discard();
+  machine.discard();
+  machine.replace({5.0F, 5.0F, 5.0F, 5.0F, 5.0F});
+  EXPECT_EQ(machine.weights()[0], 5.0F);
+  ASSERT_TRUE(machine.hold(kHolder, {7.0F, 7.0F, 7.0F, 7.0F, 7.0F}));
+  machine.accept({.worker = kHolder, .sequence = Sequence{4}, .weight = 1.0, .examples = 8});
+  EXPECT_EQ(machine.hand_in().gradient, std::vector<float>(5, 7.0F));
+}
+
 // (3, 4) and (0, 0): norms 5 and 0, and 2.5 of the mean.
 TEST(Shard, MeasuresTheNormsOfAStepThatAsksForThem) {
   Shard shard({.optimizer = Spec::parse("sgd")}, {0.0F, 0.0F});

@@ -186,6 +186,23 @@ void GroupedOptimizer::step_into(const Step& step,
   end_step(moved);
 }
 
+std::vector<std::uint32_t> GroupedOptimizer::hand_in(std::span<const float> mean,
+                                                     std::span<float> gradient) {
+  std::vector<std::uint32_t> lacks;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const auto to = gradient.subspan(parts_[i].begin, parts_[i].size);
+    const auto of_part = mean_of(i, mean);
+    if (of_part.empty()) {
+      std::ranges::fill(to, 0.0F);
+      lacks.push_back(static_cast<std::uint32_t>(i));
+    } else {
+      std::ranges::copy(of_part, to.begin());
+    }
+  }
+  end_step(gradient);
+  return lacks;
+}
+
 void GroupedOptimizer::end_step(std::span<float> weights) {
   put_newest(weights);
   examples_ = 0;

@@ -81,6 +81,10 @@ class GroupedOptimizer final : public Optimizer {
   // A gradient of that many examples is accepted, without these tensors: it counts with the next
   // step. REQUIRES: can_be_without() them.
   void accept_without(std::span<const std::uint32_t> tensors, std::uint32_t examples);
+  // In place of a step: writes to `gradient` what a gradient of all of them together would be, and
+  // returns the tensors that it would lack. REQUIRES: gradient.size() == mean.size().
+  [[nodiscard]] std::vector<std::uint32_t> hand_in(std::span<const float> mean,
+                                                   std::span<float> gradient);
   // Whether these weights are finite, all but those that the newest values replace.
   [[nodiscard]] bool finite(std::span<const float> weights) const;
   // The sum of squares of all numbers but those of buffers, in double.

@@ -296,7 +296,7 @@ void Cluster::carry_out_effects() {
                  [this](const server::TakeCheckpoint&) { take_checkpoint(); },
                  [this](const server::Stalled&) { ++fault_counts_.stalled; },
                  // An observer sees the policy's action in its decision.
-                 Ignoring<server::Switched, server::LeaveOut>{}});
+                 Ignoring<server::Switched, server::LeaveOut, server::HandIn>{}});
   effects_.clear();
   if (!finish_) {
     schedule(deadline_, coordinator_->next_deadline(), Kind::kDeadline);
