@@ -308,6 +308,11 @@ void declare_of_server(OptionList& options,
   declare_output(options, output);
 }
 
+void declare_of_reducer(OptionList& options, Reaching& reaching, Output& output) {
+  declare(options, reaching);
+  declare_output(options, output);
+}
+
 void declare_children(OptionList& options, std::string& worker_prefix, bool& restart_workers) {
   options.add("worker-prefix",
               worker_prefix,

@@ -217,6 +217,8 @@ void declare_launch(OptionList& options,
                     std::string& token_file,
                     Duration& rejoin_for,
                     std::string& launcher);
+// For `outpace reduce`, which is a worker, and keeps a record.
+void declare_of_reducer(OptionList& options, Reaching& reaching, Output& output);
 void declare_launcher(OptionList& options, std::string& launcher);
 
 }  // namespace outpace::job

@@ -14,6 +14,7 @@ using command_line::Run;
 [[nodiscard]] Run add_run(job::OptionList& options);
 [[nodiscard]] Run add_join(job::OptionList& options);
 [[nodiscard]] Run add_server(job::OptionList& options);
+[[nodiscard]] Run add_reduce(job::OptionList& options);
 [[nodiscard]] Run add_worker(job::OptionList& options);
 [[nodiscard]] Run add_evaluator(job::OptionList& options);
 [[nodiscard]] Run add_peer(job::OptionList& options);

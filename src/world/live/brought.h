@@ -29,6 +29,10 @@ class Brought {
   // All constants have come, or there are none.
   [[nodiscard]] bool complete() const { return constants_.complete(); }
   [[nodiscard]] std::string take_constants() { return constants_.take(); }
+  // For each tensor; takes it.
+  [[nodiscard]] std::map<std::uint32_t, update::BroughtState> take_states() {
+    return std::exchange(states_, {});
+  }
   // The shard's optimizer begins from the state. Says why it cannot; empty if it does.
   [[nodiscard]] std::string begin(server::Shard& shard, const protocol::Manifest& network) const;
 

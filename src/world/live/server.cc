@@ -32,7 +32,7 @@ admission::Options admission_options(const ServerOptions& options) {
       .starts_evaluator = options.starts_evaluator,
       .begins_again = options.begins_again,
       .network = options.manifest,
-      .has_weights = options.manifest.has_value(),
+      .has_weights = options.manifest.has_value() || options.above.has_value(),
       .shard = options.shard,
       .local_steps = options.coordinator.local_steps ? options.coordinator.local_steps->most : 0,
       .script_conflict = options.script.conflict,
@@ -79,6 +79,11 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
                   [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
                     strand_.post(FromConnection{connection, std::move(event)});
                   });
+  if (options_.above) {
+    options_.coordinator.fed = true;
+    above_ = std::make_unique<Above>(
+        *options_.above, [this](Above::News news) { strand_.post(FromAbove{std::move(news)}); });
+  }
 }
 
 Server::~Server() = default;
@@ -148,6 +153,9 @@ void Server::rest() {
     return;
   }
   const Time now = this->now();
+  if (above_) {
+    look_above(now);
+  }
   if (!admission_.end() &&
       !put_off_.puts_off(now, due(), [this] { return transport_->has_unread(); })) {
     tick(now);
@@ -172,7 +180,8 @@ void Server::handle(Time now, Post post) {
                         [&](const NobodyWillJoin&) { nobody_joins(now); },
                         [&](const EvaluatorFailed&) { admission_.evaluator_failed(); },
                         [&](const NobodyWillAsk&) { admission_.nobody_will_ask(); },
-                        [&](const TransportWarned& warning) { warn(warning.text); }},
+                        [&](const TransportWarned& warning) { warn(warning.text); },
+                        [&](FromAbove& from) { hear_above(now, std::move(from.news)); }},
              post);
 }
 
@@ -194,6 +203,10 @@ void Server::closed(Time now, wire::ConnectionId from, const wire::Closed& close
   brought_.erase(from);
   has_constants_.erase(from);
   guests_.gone(from);
+  waiting_.erase(from);
+  if (asked_for_weights_ == from) {
+    asked_for_weights_.reset();
+  }
   to_admission(now, [&](auto& out) { admission_.closed(from, closed.why, out); });
 }
 
@@ -223,8 +236,13 @@ void Server::carry_out(Time now, server::Effects& effects) {
                  [&](const server::TakeCheckpoint&) { take_checkpoint(now); },
                  [&](const server::MeasuredNorms& norms) { measured.push_back(norms); },
                  [&](const server::Switched& switched) { policy_switched(switched); },
+                 [&](const server::HandIn& handed) { hand_in(now, handed); },
                  Ignoring<server::Stalled>{},  // Statistics and a warning say so.
                  [&](const server::LeaveOut& left_out) {
+                   if (above_) {  // It goes back, and is left out there if nobody computes it.
+                     note_left_out(left_out);
+                     return;
+                   }
                    tell_left_out(left_out, coordinator_->options(), callbacks_.left_out);
                  },
                  [&](const server::Warn& warning) { warn(warning.text); },
@@ -271,6 +289,9 @@ void Server::look_ahead(const server::Effects& effects) {
 void Server::send(const server::Send& send, wire::More more) {
   const auto connection = admission_.member(send.worker);
   if (!connection) {
+    return;
+  }
+  if (above_ && hold_verdict(*connection, send)) {
     return;
   }
   const bool released = std::holds_alternative<protocol::Release>(send.message);
@@ -399,6 +420,7 @@ RunResult Server::result() {
                    .statistics = {},
                    .evaluations = evaluations_.all(),
                    .reached_target = evaluations_.reached(),
+                   .ended_by_script = ended_by_script_,
                    .script = terms.script.value_or(protocol::Script{}),
                    .manifest = terms.network.value_or(protocol::Manifest{}),
                    .weights = {}};

@@ -27,6 +27,7 @@
 #include "base/spec.h"
 #include "compress/format.h"
 #include "compress/reference.h"
+#include "live/above.h"
 #include "live/brought.h"
 #include "live/guests.h"
 #include "live/keyring.h"
@@ -82,6 +83,8 @@ struct ServerOptions {
   std::shared_ptr<Archive> resumed;
   // The run's earlier server died before its first checkpoint: what workers had reached is lost.
   bool begins_again = false;
+  // Its workers are those of one machine, which hand in one gradient to this session's server.
+  std::optional<WorkerOptions> above;
 };
 
 // Shows the run to others while it goes on; called on one thread at a time.
@@ -115,6 +118,8 @@ struct RunResult {
   server::Statistics statistics;
   std::vector<server::Evaluation> evaluations;
   std::optional<Time> reached_target;
+  // A script has ended it, for this reason, or its loop has ended: empty.
+  std::optional<std::string> ended_by_script;
   protocol::Script script;  // As the workers brought it.
   protocol::Manifest manifest;
   std::vector<float> weights;
@@ -167,12 +172,16 @@ class Server {
   struct TransportWarned {
     std::string text;
   };
+  struct FromAbove {
+    Above::News news;
+  };
   using Post = std::variant<FromConnection,
                             StopAsked,
                             NobodyWillJoin,
                             EvaluatorFailed,
                             NobodyWillAsk,
-                            TransportWarned>;
+                            TransportWarned,
+                            FromAbove>;
 
   using Peer = admission::Peer;
 
@@ -191,7 +200,7 @@ class Server {
                            const Peer& peer,
                            wire::Received received);
   // What the admission decides: server_admission.cc.
-  void greet(Time now, wire::ConnectionId from, const protocol::Hello& worker);
+  void greet(Time now, wire::ConnectionId from, const protocol::Hello& said);
   void observe(Time now, wire::ConnectionId from, const protocol::Observe& evaluator);
   // Carries out what the admission has decided.
   void admit(Time now, admission::Effects effects);
@@ -254,6 +263,27 @@ class Server {
   // Answers that the requested policy will not take over any more.
   void give_up_asked(const std::string& why);
   void closed(Time now, wire::ConnectionId from, const wire::Closed& closed);
+  // A machine's server, with another one above it: server_above.cc.
+  void hear_above(Time now, Above::News news);
+  void welcomed_above(Time now, const protocol::Welcome& welcome);
+  void released_above(Time now, Above::Released released);
+  void closing_above(Time now, bool keep_part);
+  // The verdicts that waited for this one.
+  void judged_above(const std::optional<protocol::Verdict>& verdict);
+  // Until the server above has welcomed the machine, its workers wait. True if this one does.
+  [[nodiscard]] bool wait_for_above(wire::ConnectionId from, const protocol::Hello& worker);
+  // A verdict that waits for the one from above. True if it does.
+  [[nodiscard]] bool hold_verdict(wire::ConnectionId to, const server::Send& send);
+  void hand_in(Time now, const server::HandIn& handed);
+  void note_left_out(const server::LeaveOut& left_out);
+  // What follows from where things stand.
+  void look_above(Time now);
+  // Asks a worker for the first weights that the server above wants.
+  void ask_for_weights();
+  void bring_above(wire::ConnectionId from, std::vector<float> weights);
+  [[nodiscard]] bool wants_weights() const {
+    return above_ ? asks_for_weights_ : admission_.needs_weights();
+  }
   // The run's state: server_state.cc.
   void keep(Time now, Archive& archive);
   // As it was read. Throws Error if its parts do not fit each other.
@@ -315,7 +345,7 @@ class Server {
   admission::Admission admission_;
   std::map<wire::ConnectionId, Brought> brought_;
   Guests guests_;
-  std::set<wire::ConnectionId> has_constants_;  // Evaluators that were sent them.
+  std::set<wire::ConnectionId> has_constants_;  // Evaluators, and workers, that were sent them.
   std::optional<protocol::Rates> rates_;        // The rates that a worker reported last.
   std::optional<server::Shard> shard_;          // Once there are initial weights.
   std::string constants_;                       // The constants that came with them.
@@ -323,6 +353,7 @@ class Server {
   server::Evaluations evaluations_;
   std::vector<const server::Send*> last_send_;  // By worker; of the current effects.
   bool over_ = false;                           // run() has returned.
+  std::optional<std::string> ended_by_script_;
   bool warned_of_skipping_ = false;
   bool warned_of_no_loss_ = false;
   Time last_status_{};
@@ -331,7 +362,24 @@ class Server {
   Time wake_at_{};  // When run() looks again.
   PutOff put_off_;
   Strand<Post> strand_;
-  std::unique_ptr<wire::ServerTransport> transport_;  // Last: its threads post to the strand.
+  std::unique_ptr<wire::ServerTransport> transport_;  // Its threads post to the strand,
+  // In a machine's server:
+  std::optional<protocol::Hello> offered_;                 // To the server above.
+  std::map<wire::ConnectionId, protocol::Hello> waiting_;  // Until it has welcomed the machine.
+  std::optional<protocol::Welcome> welcome_;
+  bool asks_for_weights_ = false;
+  std::optional<wire::ConnectionId> asked_for_weights_;
+  std::optional<Above::Released> released_;  // By it, and not fed yet.
+  struct FedRelease {
+    std::uint64_t number;
+    std::uint64_t examples;
+    Time at;
+    std::uint64_t left_out = 0;  // Examples,
+    protocol::GivenUp why = protocol::GivenUp::kUnwanted;
+  };
+  std::optional<FedRelease> fed_;  // By it, and not handed in or given up yet.
+  std::vector<std::pair<wire::ConnectionId, protocol::Verdict>> held_;  // Verdicts.
+  std::unique_ptr<Above> above_;  // and so does its thread. Last, therefore.
 };
 
 }  // namespace outpace::live

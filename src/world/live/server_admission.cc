@@ -26,20 +26,31 @@ protocol::Welcome welcome(const ServerOptions& options, const Accepted& accepted
           .incarnation = accepted.incarnation,
           .inner_optimizer = local ? local->optimizer : "",
           .inner_weight_decay = local ? local->weight_decay : 0.0,
-          .compress = options.compress.name()};
+          .compress = options.compress.name(),
+          .above = options.above.has_value()};
 }
 
 }  // namespace
 
-void Server::greet(Time now, wire::ConnectionId from, const protocol::Hello& worker) {
+void Server::greet(Time now, wire::ConnectionId from, const protocol::Hello& said) {
   const auto proved = transport_->proved(from);
   if (!proved) {
     return;  // It has gone.
   }
-  const std::string why = admission_.why_other_number(Keyring::text_of(*proved), worker.worker);
+  const std::string why = admission_.why_other_number(Keyring::text_of(*proved), said.worker);
   if (!why.empty()) {
     refuse(now, from, protocol::Farewell::kFenced, why);
     return;
+  }
+  protocol::Hello worker = said;
+  if (above_) {
+    if (wait_for_above(from, said)) {
+      return;
+    }
+    worker.seen_job = 0;  // What it has reached, the server above knows.
+    if (std::exchange(worker.wants_evaluator, false)) {
+      above_->ask_for_evaluator();
+    }
   }
   const auto held = admission_.in_the_way(now, worker);
   if (held && transport_->hung_up(*held)) {  // A process that follows another at once.
@@ -117,6 +128,9 @@ void Server::expel(Time now,
 }
 
 void Server::ask_for_evaluator(Time now) {
+  if (above_) {
+    return above_->ask_for_evaluator();
+  }
   to_admission(now, [&](auto& out) { admission_.ask_evaluator(now, out); });
 }
 
@@ -133,6 +147,9 @@ void Server::join(Time now, const admission::Join& join) {
   for (const admission::Join::Worker& worker : join.workers) {
     if (!worker.has_constants) {
       send_constants(worker.peer);
+      if (above_ && !constants_.empty()) {
+        has_constants_.insert(worker.peer);
+      }
     }
     const bool joined = coordinator_->join(now, worker.newcomer, effects);
     CHECK(joined);  // Each greeting gives a newer incarnation.

@@ -11,6 +11,9 @@ void Server::end_run(Time now, wire::ConnectionId from, const protocol::EndRun& 
     refuse(now, from, protocol::Farewell::kIncompatible, admission::wrong_protocol(end.protocol));
     return;
   }
+  if (!admission_.end()) {
+    ended_by_script_ = end.why;
+  }
   if (!admission_.end() && !end.why.empty()) {
     stop_asked(now, {ExitCode::kDone, end.why});
   } else if (!admission_.end() && coordinator_) {
@@ -22,6 +25,13 @@ void Server::end_run(Time now, wire::ConnectionId from, const protocol::EndRun& 
 void Server::tell_evaluated(Time now, wire::ConnectionId from, const protocol::AskEvaluated& ask) {
   if (ask.protocol != protocol::kProtocolVersion) {
     refuse(now, from, protocol::Farewell::kIncompatible, admission::wrong_protocol(ask.protocol));
+    return;
+  }
+  if (above_) {
+    answer(from,
+           ExitCode::kFailure,
+           "outpace reduce does not pass on what a script asks the evaluator; take workers without "
+           "it, or a schedule that follows no measurement");
     return;
   }
   const Version version = begun() ? coordinator_->version() : Version{0};

@@ -44,6 +44,14 @@ std::string Server::why_not(const Spec& policy) const {
   if (policy::waits_for_evaluator(policy) && !admission_.evaluator()) {
     return "'" + policy.text + "' waits for what an evaluator measures, and this run has none";
   }
+  const std::vector<policy::Phase> phases = policy::phases_of(policy);
+  if (above_ && std::ranges::any_of(phases, [](const policy::Phase& phase) {
+        return policy::is_asynchronous(phase.policy);
+      })) {
+    return "'" + policy.text +
+           "' lets workers go on by themselves, and one gradient of a machine "
+           "is of one version of the weights";
+  }
   const std::optional<update::StalenessRule>& given = options_.coordinator.staleness;
   if (given && given->kind() != update::StalenessRule::Kind::kNone &&
       policy::weighs_staleness_itself(policy)) {

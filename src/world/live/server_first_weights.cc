@@ -22,8 +22,11 @@ void Server::send_constants(wire::ConnectionId to) {
 }
 
 void Server::take_initial_weights(Time now, wire::ConnectionId from, std::vector<float> weights) {
+  if (above_) {
+    return bring_above(from, std::move(weights));
+  }
   Brought brought = std::exchange(brought_[from], {});
-  if (!admission_.needs_weights()) {
+  if (!wants_weights()) {
     return;  // Another worker was asked, too, and was faster.
   }
   const protocol::Manifest& network = *admission_.terms().network;
@@ -55,7 +58,7 @@ void Server::take_state(Time now,
                         wire::ConnectionId from,
                         protocol::OptimizerState part,
                         std::vector<float> numbers) {
-  if (!admission_.needs_weights()) {
+  if (!wants_weights()) {
     return;  // Another worker was asked, too, and was faster.
   }
   const std::string why =
@@ -66,7 +69,7 @@ void Server::take_state(Time now,
 }
 
 void Server::take_constants(Time now, wire::ConnectionId from, protocol::Constants part) {
-  if (!admission_.needs_weights()) {
+  if (!wants_weights()) {
     return;  // Another worker was asked, too, and was faster.
   }
   if (const std::string why = brought_[from].add(std::move(part)); !why.empty()) {

@@ -26,7 +26,16 @@ std::string in_words(const std::vector<double>& rates) {
 }  // namespace
 
 server::ShardOptions Server::shard_options(const protocol::Script& script) const {
-  return server::with_script(options_.shard, script);
+  if (!above_) {
+    return server::with_script(options_.shard, script);
+  }
+  protocol::Script sums = script;  // The server above steps.
+  for (protocol::ParameterGroup& group : sums.groups) {
+    const bool buffers =
+        group.method == protocol::Method::kAverage || group.method == protocol::Method::kNewest;
+    group = buffers ? group : protocol::ParameterGroup{.rate = group.rate};
+  }
+  return server::with_script(options_.shard, sums);
 }
 
 server::CoordinatorOptions Server::coordinator_options(const admission::Terms& terms) const {
@@ -66,6 +75,9 @@ void Server::take_rates(Time now, wire::ConnectionId from, const protocol::Rates
   if (!rates_ || rates.epoch > rates_->epoch) {
     rates_ = rates;
     shard_->set_rates(rates.rates);
+    if (above_) {
+      above_->tell_rates(rates);
+    }
     return;
   }
   if (rates.epoch == rates_->epoch && rates.rates != rates_->rates) {

@@ -70,7 +70,8 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
                                    .ahead = offer.ahead,
                                    .steps_locally = offer.steps_locally,
                                    .local_steps = offer.local_steps,
-                                   .unanswered = packer_->unanswered()},
+                                   .unanswered = packer_->unanswered(),
+                                   .stands_for = offer.stands_for},
                    nullptr);
   await_welcome();
   if (!welcome_) {
@@ -203,6 +204,9 @@ std::optional<protocol::Verdict> WorkerSession::finish_push() {
   const auto answered = [this] {
     return inbox_.verdict().has_value() || inbox_.stopped() || closed_;
   };
+  if (welcome_->above) {  // Its answer may take as long as others of this machine do.
+    changed_.wait(lock, answered);
+  }
   // Under every policy a gradient is answered at once: this server is stopped, or its machine is.
   for (auto waited = kSilent; !changed_.wait_for(lock, kSilent, answered); waited += kSilent) {
     std::fprintf(stderr,
@@ -281,7 +285,9 @@ void WorkerSession::send(const Result& result, wire::Room gradient, std::size_t 
                                   .partial = result.partial,
                                   .loss = finite ? result.loss : std::nullopt,
                                   .compute_seconds = result.compute_seconds,
-                                  .without = result.without},
+                                  .without = result.without,
+                                  .covers = result.covers,
+                                  .stands_for = result.stands_for},
                    std::move(payload));
 }
 
@@ -331,8 +337,12 @@ void WorkerSession::await_welcome() {
     }
     throw_closed();
   }
-  if (std::exchange(needs_weights_, false)) {
-    lock.unlock();
+  const bool needs_weights = std::exchange(needs_weights_, false);
+  lock.unlock();
+  if (options_.welcomed) {
+    options_.welcomed(*welcome_);
+  }
+  if (needs_weights) {
     send_initial_weights();
   }
 }
@@ -347,7 +357,7 @@ void WorkerSession::tried(const std::string& why) {
 }
 
 void WorkerSession::receive(wire::ConnectionEvent event) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   std::visit(Overloaded{[&](wire::Received& received) { deliver(std::move(received)); },
                         [&](wire::Closed& closed) {
                           closed_ = std::move(closed);
@@ -356,6 +366,10 @@ void WorkerSession::receive(wire::ConnectionEvent event) {
                         }},
              event);
   changed_.notify_all();
+  lock.unlock();
+  if (options_.came) {
+    options_.came();
+  }
 }
 
 void WorkerSession::weights_came(std::uint64_t arrived) {
@@ -406,10 +420,14 @@ worker::CancelMode WorkerSession::cancel_mode() const {
 }
 
 void WorkerSession::give_up(worker::CancelMode how) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   leaves_ = how;
   cancelled_ = cancel_mode();
   changed_.notify_all();
+  lock.unlock();
+  if (options_.came) {
+    options_.came();
+  }
 }
 
 std::string WorkerSession::take_constants() {

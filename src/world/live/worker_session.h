@@ -56,6 +56,9 @@ struct SessionOptions {
   // How gradients are packed; nothing: as the job says.
   std::optional<compress::Compression> compress{};
   std::shared_ptr<PushPacker> packer = nullptr;  // The process's; null: this session makes one.
+  // Null, or called: once it is welcomed, before it brings weights;
+  std::function<void(const protocol::Welcome&)> welcomed = nullptr;
+  std::function<void()> came = nullptr;  // and after whatever comes, on any thread.
 };
 
 // A part of the state that another training's optimizer has left.
@@ -76,6 +79,7 @@ struct Offer {
   std::uint32_t ahead = 0;  // As in protocol::Hello, and the next one.
   bool steps_locally = false;
   std::uint32_t local_steps = 0;
+  std::uint32_t stands_for = 1;
 };
 
 // The server counted this worker as dead, or the connection broke. The worker may join again.
@@ -136,7 +140,9 @@ class WorkerSession {
     bool partial;
     std::optional<double> loss;
     double compute_seconds;
-    std::vector<std::uint32_t> without{};  // As protocol::Push has it.
+    std::vector<std::uint32_t> without{};  // As protocol::Push has it, and the next two.
+    protocol::Ranges covers{};
+    std::uint32_t stands_for = 0;
   };
   // Memory for the next gradient, the same until it is pushed. Where server and worker share
   // memory, the server reads it there.
