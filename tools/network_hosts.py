@@ -81,7 +81,8 @@ class Hosts:
         """The name of its namespace."""
         return f"{self.prefix}-{host}"
 
-    def _bits_per_second(self):
+    def bits_per_second(self):
+        """The rate of each link."""
         number, unit = re.fullmatch(r"([0-9.]+)([kmg]?)bit", self.rate).groups()
         return float(number) * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}[unit]
 
@@ -157,7 +158,7 @@ class Hosts:
         words = [self.far.lab, "relay", "--delay", f"{delay * 1000:g}ms", "--loss", str(loss), "--seed",
                  str(self.far.seed)]
         if self.limits == "relay":
-            words += ["--rate", str(self._bits_per_second() / 1e6)]
+            words += ["--rate", str(self.bits_per_second() / 1e6)]
         for host in hosts:
             words += ["--link", f"{self.name(host)}/eth0,{self._switch()}/port{host}"]
         relay = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent,
@@ -195,7 +196,7 @@ class Hosts:
             _ip("-n", namespace, "link", "set", device, "gso_max_size", "9000")
         # What an idle link lets through at once: little beside a gradient, which has it for nothing,
         # and as much as it carries until a processor that sleeps wakes, or it would carry less.
-        bytes_ = max(4096, int(self._bits_per_second() * WAKING_SECONDS / 8))
+        bytes_ = max(4096, int(self.bits_per_second() * WAKING_SECONDS / 8))
         burst = f"burst {bytes_} cburst {bytes_}"
         lines = [f"qdisc add dev {device} root handle 1: htb default fffe",
                  f"class add dev {device} parent 1: classid 1:ffff htb rate {self.rate} {burst}"]

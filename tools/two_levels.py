@@ -7,8 +7,9 @@ of --rate is between them. One run has the workers push by themselves, the other
 before them; both train under sync with the same seed for as many updates. Printed: bytes over the
 link, examples a second beside the critical path, and how far the weights are apart.
 
-The critical path of an update is a mini-batch's delay, and the gradients and weights of the update
-over the link at its full rate: those of all workers, or one of each.
+The critical path of an update is the weights of all workers over the link, one after the other at its
+full rate, then the last one's mini-batch (its delay alone), then its gradient over the link. With
+`outpace reduce` there is one of each.
 """
 
 import argparse
@@ -80,7 +81,7 @@ class Job(thin_links.Job):
 
 
 def weights(path):
-    """Numbers and names of a safetensors file."""
+    """All numbers of a safetensors file."""
     data = path.read_bytes()
     begin = 8 + int.from_bytes(data[:8], "little")
     return memoryview(data[begin:]).cast("f")
@@ -98,8 +99,8 @@ def run(options, reduces):
         up, down = hosts.bytes(1)
         numbers = weights(job.folder / "run" / "weights.safetensors")
         seconds = summary["seconds"]
-        payload = 4 * len(numbers) * (1 if reduces else options.workers)
-        path = options.step + 2 * 8 * payload / hosts._bits_per_second()
+        transfer = 8 * 4 * len(numbers) / hosts.bits_per_second()
+        path = options.step + transfer * (2 if reduces else options.workers + 1)
         return {"bytes_up": up, "bytes_down": down, "numbers": len(numbers), "examples": summary["examples"],
                 "updates": summary["updates"], "seconds": seconds,
                 "examples_per_second": summary["examples"] / seconds,

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import signal
 import sys
 
@@ -123,7 +124,9 @@ class Counts(ProgramTest):
         self.assertAlmostEqual(shares[0] / shares[2], HERE, delta=0.5)
 
     def test_under_async(self):
-        TwoLevelJob(self, "async", alone=2).finish()
+        job = TwoLevelJob(self, "async", alone=2)
+        summary = job.finish(exact=False)  # The last gradient may be small, and counts less.
+        self.assertEqual(summary["examples"], job.epochs * job.examples)
 
     def test_a_policy_of_the_machine_cuts_its_slow_worker_off(self):
         job = TwoLevelJob(self, policy_here="backup:cutoff=3", slow=(2,))
@@ -180,6 +183,29 @@ class Death(ProgramTest):
         machine.until_gradients(HERE, 5)
         job.finish()
 
+    def test_a_machine_that_is_told_to_end_leaves(self):
+        job = TwoLevelJob(self, alone=1, epochs=8)
+        machine = job.machines[0]
+        machine.until_gradients(0, 10)
+        machine.reducer.send(signal.SIGTERM)
+        self.assertEqual(machine.reducer.wait(), 128 + signal.SIGTERM)
+        self.assertIn("worker 0 has left", job.server.err)
+        for worker in machine.workers:
+            self.assertNotEqual(worker.wait(), 0)
+        job.machines = []
+        job.finish()
+
+    def test_a_machine_that_is_told_to_end_waits_for_no_server(self):
+        job = TwoLevelJob(self)
+        machine = job.machines[0]
+        machine.until_gradients(0, 10)
+        job.server.send(signal.SIGKILL)
+        self.assertEqual(job.server.wait(), -signal.SIGKILL)
+        machine.reducer.send(signal.SIGTERM)
+        self.assertEqual(machine.reducer.wait(), 128 + signal.SIGTERM)
+        for worker in machine.workers:
+            self.assertNotEqual(worker.wait(), 0)
+
     def test_of_the_server_which_goes_on(self):
         job = TwoLevelJob(self, epochs=6, options=("--checkpoint-every", 5))
         machine = job.machines[0]
@@ -194,8 +220,11 @@ class Death(ProgramTest):
 class Equal(PythonTest):
     """Under sync, a machine of four workers trains as four workers do."""
 
-    def weights(self, command, levels, *options):
-        """The weights after a run of four workers, and what the server said of it."""
+    def weights(self, command, levels, *options, here=None):
+        """The weights after a run of four workers, and what the server said of it.
+
+        `here`: the command of the machine's process, in place of `outpace reduce`.
+        """
         folder = self.folder / levels
         folder.mkdir()
         place = f"unix:{folder}/s"
@@ -205,9 +234,10 @@ class Equal(PythonTest):
         server.until_said("listening on")
         variables = {"PYTHONPATH": PACKAGE, "OMP_NUM_THREADS": "1"}
         if levels == "two":
-            workers = [self.start("reduce", "--server", place, "--token-file", folder / "token",
-                                  "--worker", 0, "--workers-here", HERE, "--out", folder / "machine",
-                                  "--json", "--", *command, variables=variables)]
+            words = here or ("reduce", "--workers-here", HERE, "--out", folder / "machine", "--json", "--",
+                             *command)
+            workers = [self.start(words[0], "--server", place, "--token-file", folder / "token",
+                                  "--worker", 0, *words[1:], variables=variables)]
         else:
             workers = [self.start(*command[1:], program=command[0], variables={
                 **variables, "OUTPACE_SERVER": place, "OUTPACE_WORKER": str(rank),
@@ -216,14 +246,15 @@ class Equal(PythonTest):
         for worker in workers:
             self.assertEqual(worker.wait(), 0, worker.err)
         self.assert_nothing_left()
-        if levels == "two":
-            self.assertEqual(json.loads(workers[0].out)["examples"], json.loads(server.out)["examples"])
+        if levels == "two" and not here:
+            self.assertEqual(json.loads(workers[0].out)["examples"],
+                             json.loads(server.out)["examples"])
         numbers, _ = read_weights(folder / "run" / "weights.safetensors")
         return numbers, json.loads(server.out)
 
-    def check(self, command, *options):
+    def check(self, command, *options, here=None):
         expected, flat = self.weights(command, "one", *options)
-        found, reduced = self.weights(command, "two", *options)
+        found, reduced = self.weights(command, "two", *options, here=here)
         norm = math.sqrt(sum(one * one for one in expected))
         self.assertLess(math.dist(expected, found), 1e-6 * norm)
         self.assertEqual(flat["examples"], reduced["examples"])
@@ -236,11 +267,24 @@ class Equal(PythonTest):
     def test_with_libtorch(self):
         self.check((OUTPACE, "worker"), "--updates", 20, "--lr", 0.1)
 
+    def test_one_command_starts_the_workers_too(self):
+        self.check((OUTPACE, "worker"), "--updates", 12, "--lr", 0.1,
+                   here=("worker", "--reduce-here", HERE))
+
     def test_a_script_with_an_optimizer_of_its_own_and_a_schedule(self):
         self.check_script("--optimizer", "adam", "--schedule")
 
     def test_a_script_whose_running_statistics_are_averaged(self):
         self.check_script("--optimizer", "momentum", "--batch-norm")
+
+    def test_a_script_that_ends_the_run_ends_the_job(self):
+        for how, why in (("stops", "the loss no longer falls"),
+                         ("breaks", "the loops of all workers have ended")):
+            with self.subTest(how):
+                _, summary = self.weights((PYTHON, "-B", SCRIPTS / "ends.py", how, "all"), "two",
+                                          "--batch", 16)
+                self.assertEqual(summary["why_ended"], why)
+                shutil.rmtree(self.folder / "two")
 
 
 class Refused(ProgramTest):
@@ -258,6 +302,13 @@ class Refused(ProgramTest):
                 process = self.start(*words, *more)
                 self.assertEqual(process.wait(), 2)
                 self.assertIn(why, process.err)
+
+    def test_what_takes_local_steps(self):
+        token = self.path("token", "f" * 64)
+        process = self.start("worker", "--server", f"unix:{self.folder}/s", "--token-file", token,
+                             "--worker", 0, "--reduce-here", 2, "--keep-state", self.folder)
+        self.assertEqual(process.wait(), 2)
+        self.assertIn("--keep-state conflicts with --reduce-here: it takes local steps", process.err)
 
     def test_local_steps_of_the_job(self):
         place, token = f"unix:{self.folder}/s", self.folder / "token"

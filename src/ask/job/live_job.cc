@@ -309,7 +309,7 @@ void declare_of_server(OptionList& options,
 }
 
 void declare_of_reducer(OptionList& options, Reaching& reaching, Output& output) {
-  declare(options, reaching);
+  declare_reaching(options, reaching);
   declare_output(options, output);
 }
 

@@ -164,10 +164,11 @@ struct WorkerJob {
   std::optional<std::uint32_t> worker;  // Nothing: as the launcher says; the next one as well.
   std::optional<std::uint32_t> workers;
   std::uint64_t seed = 1;
-  std::optional<Spec> compress;  // Nothing: as the server says.
-  bool steps_ahead = false;      // If the job has local steps; the next one as well.
-  std::string keep_state;        // A folder; empty: the state is not kept.
-  std::string on_notice;         // A command; empty: none.
+  std::optional<Spec> compress;   // Nothing: as the server says.
+  bool steps_ahead = false;       // If the job has local steps; the next one as well.
+  std::string keep_state;         // A folder; empty: the state is not kept.
+  std::uint32_t reduce_here = 0;  // Workers that this process starts and sums; 0: it is a worker.
+  std::string on_notice;          // A command; empty: none.
   Reaching reaching;
   std::string launcher = launch::kAnyLauncher;
 };

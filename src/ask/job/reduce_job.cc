@@ -49,6 +49,35 @@ void declare(OptionList& options, ReduceJob& job) {
   declare_of_reducer(options, job.reaching, job.output);
 }
 
+void declare_reduce_here(OptionList& options, std::uint32_t& workers) {
+  options
+      .add("reduce-here",
+           workers,
+           "Start this many workers on this machine, with ranks from 0, and hand in one gradient "
+           "for all of them as the job's worker --worker; 0: be one worker")
+      .between(0, protocol::kStandsForMax);
+}
+
+ReduceJob reduce_job_of(const WorkerJob& job) {
+  const auto refuse = [](bool given, const std::string& option) {
+    if (given) {
+      throw usage_error(option +
+                        " conflicts with --reduce-here: it takes local steps, which a "
+                        "machine does not hand in as one; remove one of the two");
+    }
+  };
+  refuse(job.steps_ahead, "--steps-ahead");
+  refuse(!job.keep_state.empty(), "--keep-state");
+  return {.server = job.server,
+          .token_file = job.token_file,
+          .tls = job.tls,
+          .insecure_no_tls = job.insecure_no_tls,
+          .worker = job.worker.value_or(0),
+          .workers_here = job.reduce_here,
+          .compress = job.compress,
+          .reaching = job.reaching};
+}
+
 std::string why_not_here(const Spec& policy) {
   const std::vector<policy::Phase> phases = policy::phases_of(policy);
   if (std::ranges::none_of(phases, [](const policy::Phase& phase) {

@@ -31,6 +31,13 @@ struct ReduceJob {
 };
 void declare(OptionList& options, ReduceJob& job);
 
+// `outpace worker --reduce-here N`: the same for workers that the program itself starts. Throws a
+// usage error for options that do not go together. REQUIRES: job.worker; job.reduce_here >= 1.
+[[nodiscard]] ReduceJob reduce_job_of(const WorkerJob& job);
+
+// Declares --reduce-here.
+void declare_reduce_here(OptionList& options, std::uint32_t& workers);
+
 // Why a machine's workers cannot be cut off by this policy; empty if they can.
 [[nodiscard]] std::string why_not_here(const Spec& policy);
 

@@ -20,10 +20,23 @@ TEST(ReduceJob, TakesPoliciesWhoseWorkersBeginTogether) {
 TEST(ReduceJob, ListensOnItsMachineAlone) {
   ReduceJob job;
   check(job);
-  job.listen = "unix:/tmp/here";
+  job.listen = "unix:/run/here";
   check(job);
   job.listen = "127.0.0.1:0";
   EXPECT_THROW(check(job), Error);
+}
+
+TEST(ReduceJob, StandsInForAWorker) {
+  WorkerJob worker;
+  worker.server = "unix:/run/s";
+  worker.worker = 3;
+  worker.reduce_here = 8;
+  const ReduceJob job = reduce_job_of(worker);
+  EXPECT_EQ(job.server, "unix:/run/s");
+  EXPECT_EQ(job.worker, 3U);
+  EXPECT_EQ(job.workers_here, 8U);
+  worker.steps_ahead = true;
+  EXPECT_THROW((void)reduce_job_of(worker), Error);
 }
 
 TEST(ReduceJob, ItsWorkersBringTheirOwnOptimizer) {

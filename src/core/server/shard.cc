@@ -237,7 +237,8 @@ void Shard::step(const StepWeights& step) {
 }
 
 Shard::HandedIn Shard::hand_in() {
-  const std::span<const float> mean = aggregate_.mean();
+  update::Aggregate& accepted = aggregate_;
+  const std::span<const float> mean = accepted.mean();
   HandedIn handed;
   if (grouped_ != nullptr) {
     handed.gradient.resize(mean.size());
@@ -246,7 +247,7 @@ Shard::HandedIn Shard::hand_in() {
     handed.gradient.assign(mean.begin(), mean.end());
   }
   squares_ = 0.0;
-  aggregate_.clear();
+  accepted.clear();
   return handed;
 }
 

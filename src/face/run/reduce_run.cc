@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "run/children.h"
 #include "run/local_run.h"
 #include "run/scratch_directory.h"
+#include "run/terminal.h"
 #include "run/tls.h"
 #include "wire/kept_memory.h"
 
@@ -25,10 +27,11 @@ namespace outpace::run {
 namespace {
 
 live::WorkerOptions above(const job::ReduceJob& job) {
+  const std::string token = live::read_token_file(job.token_file);
   return {
       .session = {.server = job.server,
-                  .token = live::read_token_file(job.token_file),
-                  .tls = tls_to(job.server, job.tls, job.token_file, job.insecure_no_tls),
+                  .token = token,
+                  .tls = tls_to(job.server, job.tls, job.token_file, token, job.insecure_no_tls),
                   .worker = WorkerId{job.worker},
                   .deadline = job.reaching.deadline,
                   .keep_alive = job.reaching.keep_alive,
@@ -56,9 +59,13 @@ std::vector<std::string> variables(const job::ReduceJob& job,
   return all;
 }
 
+using ChildrenOf =
+    std::function<std::vector<live::ChildSpec>(const std::string& server, const ChildFiles& files)>;
+
 std::vector<live::ChildSpec> children(const job::ReduceJob& job,
                                       const std::string& server,
-                                      const std::filesystem::path& logs) {
+                                      const ChildFiles& files) {
+  const std::filesystem::path logs(files.logs);
   std::vector<live::ChildSpec> all;
   for (std::uint32_t worker = 0; worker < job.workers_here && !job.command.empty(); ++worker) {
     const std::string file = fmt::format("worker-{}", worker);
@@ -87,9 +94,10 @@ void pass_on_end(const live::SessionOptions& session, const std::optional<std::s
   }
 }
 
-}  // namespace
-
-RunEnd reduce(const job::ReduceJob& job, const std::string& resolved) {
+RunEnd reduce(const job::ReduceJob& job,
+              const std::string& resolved,
+              bool starts_workers,
+              const ChildrenOf& children) {
   wire::keep_freed_memory();
   check(job);
   const job::Training training = training_here(job);
@@ -130,19 +138,53 @@ RunEnd reduce(const job::ReduceJob& job, const std::string& resolved) {
         {.end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
          .workers_all_ended =
              [&](const std::string& /*why*/) {
-               if (!job.command.empty()) {
+               if (starts_workers) {
                  server.nobody_will_join();
                }
              },
          .say = [&](const std::string& line) { recorder->say(line); },
          .ends_at_once = [&scratch] { scratch.remove(); }});
-    live::Supervisor supervisor(children(job, server.address(), recorder->make_log_directory()),
-                                watch.events());
+    live::Supervisor supervisor(
+        children(server.address(),
+                 {.logs = recorder->make_log_directory(), .resolved = scratch.path()}),
+        watch.events());
     result = server.run();
     supervisor.reap(std::chrono::seconds(3));
   }
   pass_on_end(upstream.session, result->ended_by_script);
   return recorder->finish(*result);
+}
+
+}  // namespace
+
+RunEnd reduce(const job::ReduceJob& job, const std::string& resolved) {
+  return reduce(
+      job, resolved, !job.command.empty(), [&](const std::string& server, const ChildFiles& files) {
+        return children(job, server, files);
+      });
+}
+
+RunEnd reduce_workers(const job::WorkerJob& given,
+                      const WorkerOptions& options,
+                      const std::string& resolved) {
+  Terminal terminal;
+  WorkerOptions told = options;
+  const job::WorkerJob job = placed(given, told, terminal);
+  if (told.token_may_come) {
+    (void)live::await_token_file(job.token_file, job.reaching.deadline);
+  }
+  const job::TrainJob here{.training = {.workers = job.reduce_here, .seed = job.seed},
+                           .work = job.work};
+  return reduce(reduce_job_of(job),
+                resolved,
+                /*starts_workers=*/true,
+                [&](const std::string& server, const ChildFiles& files) {
+                  return worker_children(
+                      here,
+                      job.reduce_here,
+                      {.server = server, .token_file = job.token_file, .tls = {}},
+                      files);
+                });
 }
 
 }  // namespace outpace::run

@@ -39,38 +39,6 @@ namespace {
 // For the lines that a process has said before it ends as it is, two seconds after it was told to.
 constexpr auto kLastWords = std::chrono::milliseconds(200);
 
-// With what was not said as the launcher says it. Sets token_may_come if the launcher was asked.
-job::WorkerJob placed(job::WorkerJob job, WorkerOptions& options, Terminal& terminal) {
-  if (job.worker && !job.server.empty()) {
-    return job;
-  }
-  const auto place = launch::find_place(options.environment, job.launcher);
-  if (!place) {
-    throw usage_error(
-        std::string(job.worker ? "--server" : "--worker") +
-        " is missing, and no launcher says it: " + launch::why_no_place(job.launcher));
-  }
-  options.token_may_come = true;
-  const bool ranked = !job.worker;
-  if (ranked) {
-    job.worker = place->rank;
-    job.workers = job.workers ? job.workers : place->world;
-  }
-  const bool found = job.server.empty();
-  if (found) {
-    const auto server = launch::server_address(options.environment, *place);
-    if (!server) {
-      throw usage_error("--server is missing: " + place->title + " does not say where it is");
-    }
-    job.server = *server;
-  }
-  const std::string who = ranked ? launch::worker_in_words(*place, job.workers)
-                                 : "worker " + std::to_string(*job.worker);
-  terminal.say(who + "; server " + job.server +
-               (found ? ", as " + place->title + " says" : std::string()));
-  return job;
-}
-
 // A profile's tensors as layers. They have the measured layers' times if there are as many; else
 // the times are divided by the tensors' sizes. Empty if no layers were measured.
 std::vector<live::PacedLayer> paced_layers(const throughput::MeasuredProfile& profile) {
@@ -105,6 +73,37 @@ std::unique_ptr<worker::GradientSource> make_waiting_source(const job::Work& wor
 }
 
 }  // namespace
+
+job::WorkerJob placed(job::WorkerJob job, WorkerOptions& options, Terminal& terminal) {
+  if (job.worker && !job.server.empty()) {
+    return job;
+  }
+  const auto place = launch::find_place(options.environment, job.launcher);
+  if (!place) {
+    throw usage_error(
+        std::string(job.worker ? "--server" : "--worker") +
+        " is missing, and no launcher says it: " + launch::why_no_place(job.launcher));
+  }
+  options.token_may_come = true;
+  const bool ranked = !job.worker;
+  if (ranked) {
+    job.worker = place->rank;
+    job.workers = job.workers ? job.workers : place->world;
+  }
+  const bool found = job.server.empty();
+  if (found) {
+    const auto server = launch::server_address(options.environment, *place);
+    if (!server) {
+      throw usage_error("--server is missing: " + place->title + " does not say where it is");
+    }
+    job.server = *server;
+  }
+  const std::string who = ranked ? launch::worker_in_words(*place, job.workers)
+                                 : "worker " + std::to_string(*job.worker);
+  terminal.say(who + "; server " + job.server +
+               (found ? ", as " + place->title + " says" : std::string()));
+  return job;
+}
 
 std::unique_ptr<worker::GradientSource> make_source(const job::Work& work,
                                                     std::uint32_t worker,

@@ -9,6 +9,7 @@
 #include "job/live_job.h"
 #include "launch/place.h"
 #include "run/learner.h"
+#include "run/terminal.h"
 #include "worker/gradient_source.h"
 
 namespace outpace::run {
@@ -24,6 +25,8 @@ struct WorkerOptions {
   launch::Variables environment;
   bool token_may_come = false;  // The server may have yet to write the token's file.
 };
+// With what was not said as the launcher says it. Sets token_may_come if the launcher was asked.
+[[nodiscard]] job::WorkerJob placed(job::WorkerJob job, WorkerOptions& options, Terminal& terminal);
 // Works until the run is over, or leaves the job when the process is told to end. What the job does
 // not say, the launcher's variables say. Throws Error. REQUIRES: no thread was started before.
 void be_worker(job::WorkerJob job, const WorkerOptions& options, const Learner& learner);

@@ -13,6 +13,7 @@ Above::Above(WorkerOptions options, std::function<void(News)> tell)
       tell_(std::move(tell)),
       leaving_({.end_as_it_is = [](int /*code*/) {}}) {
   options_.session.leaving = &leaving_;
+  options_.session.stops_joining = true;
   options_.session.welcomed = [this](const protocol::Welcome& welcome) {
     tell_(Welcomed{welcome});
   };

@@ -77,7 +77,8 @@ void LastingSession::connect(Duration limit) {
     } catch (const ConnectionLost&) {
       const Duration pause = backoff.next(trying());
       options.deadline = limit - trying() - pause;
-      if (options.deadline <= Duration{}) {
+      const bool leaves = options.stops_joining && options.leaving->asked();
+      if (options.deadline <= Duration{} || leaves) {
         throw;
       }
       std::this_thread::sleep_for(pause);  // A signal ends the process all the same.

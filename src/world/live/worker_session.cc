@@ -73,21 +73,31 @@ WorkerSession::WorkerSession(const SessionOptions& options, const Offer& offer)
                                    .unanswered = packer_->unanswered(),
                                    .stands_for = offer.stands_for},
                    nullptr);
-  await_welcome();
+  try {
+    if (options_.stops_joining) {
+      hear_of_leaving();
+    }
+    await_welcome();
+  } catch (...) {  // Without a destructor.
+    hear_no_more_of_leaving();
+    throw;
+  }
   if (!welcome_) {
     return;
   }
   packer_->welcomed(*welcome_);
   heart_ = std::jthread([this](const std::stop_token& stop) { beat(stop); });
+  hear_of_leaving();
+}
+
+void WorkerSession::hear_of_leaving() {
   if (options_.leaving != nullptr) {
     options_.leaving->on_ask([this](worker::CancelMode how) { give_up(how); });
   }
 }
 
 WorkerSession::~WorkerSession() {
-  if (options_.leaving != nullptr) {
-    options_.leaving->on_ask(nullptr);
-  }
+  hear_no_more_of_leaving();
 }
 
 std::optional<WorkerSession::Task> WorkerSession::next() {
@@ -320,7 +330,8 @@ void WorkerSession::leave() {
 void WorkerSession::await_welcome() {
   std::unique_lock lock(mutex_);
   const auto answered = [this] {
-    return welcome_.has_value() || closed_.has_value() || inbox_.stopped().has_value();
+    return welcome_.has_value() || closed_.has_value() || inbox_.stopped().has_value() ||
+           leaves_ != worker::CancelMode::kNone;
   };
   if (!changed_.wait_for(lock, options_.deadline, answered)) {
     // The transport's deadline is the same: it is about to say why there is no connection.

@@ -59,6 +59,8 @@ struct SessionOptions {
   // Null, or called: once it is welcomed, before it brings weights;
   std::function<void(const protocol::Welcome&)> welcomed = nullptr;
   std::function<void()> came = nullptr;  // and after whatever comes, on any thread.
+  // Once `leaving` is asked, no connection is waited for any more. Else the process ends then.
+  bool stops_joining = false;
 };
 
 // A part of the state that another training's optimizer has left.
@@ -181,6 +183,12 @@ class WorkerSession {
   void leave();
 
  private:
+  void hear_of_leaving();
+  void hear_no_more_of_leaving() {
+    if (options_.leaving != nullptr) {
+      options_.leaving->on_ask(nullptr);
+    }
+  }
   void receive(wire::ConnectionEvent event);
   void tried(const std::string& why);
   // Waits for the welcome, or news of the end.

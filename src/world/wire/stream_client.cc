@@ -54,7 +54,7 @@ class StreamClient final : public ClientTransport {
       : options_(options),
         tls_(std::move(tls)),
         sink_(std::move(sink)),
-        pass_(parse_pass(options.token)),
+        pass_(options.address.starts_with(kUnixPrefix) ? std::nullopt : parse_pass(options.token)),
         key_(pass_ ? std::string(pass_->key.begin(), pass_->key.end()) : options.token),
         give_up_(steady_clock::now() +
                  std::chrono::duration_cast<steady_clock::duration>(options.deadline)),
