@@ -361,29 +361,18 @@ Message read(const pb::Frame& frame) {
     case pb::Frame::kStop:
       return read(frame.stop());
     case pb::Frame::kSetPolicy:
-      return protocol::read(frame.set_policy());
     case pb::Frame::kAskStatus:
-      return protocol::read(frame.ask_status());
     case pb::Frame::kSlowDown:
-      return protocol::read(frame.slow_down());
     case pb::Frame::kEndRun:
-      return protocol::read(frame.end_run());
     case pb::Frame::kAskEvaluated:
-      return protocol::read(frame.ask_evaluated());
     case pb::Frame::kAskSeats:
-      return protocol::read(frame.ask_seats());
     case pb::Frame::kSeats:
-      return protocol::read(frame.seats());
     case pb::Frame::kExpel:
-      return protocol::read(frame.expel());
     case pb::Frame::kAskCode:
-      return protocol::read(frame.ask_code());
     case pb::Frame::kEvaluated:
-      return protocol::read(frame.evaluated());
     case pb::Frame::kAnswer:
-      return protocol::read(frame.answer());
     case pb::Frame::kStatus:
-      return protocol::read(frame.status());
+      return read_control(frame);
     case pb::Frame::kRates:
       return read(frame.rates());
     case pb::Frame::kAskEvaluator:

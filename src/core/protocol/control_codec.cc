@@ -230,4 +230,36 @@ Message read(const pb::Status& status) {
                 .seats = read_seats(status)};
 }
 
+Message read_control(const pb::Frame& frame) {
+  switch (frame.kind_case()) {
+    case pb::Frame::kSetPolicy:
+      return read(frame.set_policy());
+    case pb::Frame::kAskStatus:
+      return read(frame.ask_status());
+    case pb::Frame::kSlowDown:
+      return read(frame.slow_down());
+    case pb::Frame::kEndRun:
+      return read(frame.end_run());
+    case pb::Frame::kAskEvaluated:
+      return read(frame.ask_evaluated());
+    case pb::Frame::kAskSeats:
+      return read(frame.ask_seats());
+    case pb::Frame::kSeats:
+      return read(frame.seats());
+    case pb::Frame::kExpel:
+      return read(frame.expel());
+    case pb::Frame::kAskCode:
+      return read(frame.ask_code());
+    case pb::Frame::kEvaluated:
+      return read(frame.evaluated());
+    case pb::Frame::kAnswer:
+      return read(frame.answer());
+    case pb::Frame::kStatus:
+      return read(frame.status());
+    default:
+      break;
+  }
+  throw Error(ExitCode::kFailure, "frame holds no message of control");
+}
+
 }  // namespace outpace::protocol

@@ -38,4 +38,7 @@ void write(const Status& status, pb::Frame& frame);
 [[nodiscard]] Message read(const pb::Answer& answer);
 [[nodiscard]] Message read(const pb::Status& status);
 
+// Any of these, but for a measurement.
+[[nodiscard]] Message read_control(const pb::Frame& frame);
+
 }  // namespace outpace::protocol

@@ -272,6 +272,39 @@ void blame_script(const ScriptOutput& output, live::RunResult& result) {
 
 }  // namespace
 
+namespace {
+
+void choose_addresses(live::ServerOptions& options,
+                      const std::optional<launch::TrainPart>& part,
+                      bool own_keys,
+                      const ScratchDirectory& scratch) {
+  if (own_keys) {
+    options.listen_beyond = options.listen;  // The workers of this machine need no network.
+  }
+  if (options.listen.empty() || own_keys) {
+    options.listen = "unix:" + scratch.file("server.sock");
+  }
+  // Not unencrypted: nobody named the other networks of this machine.
+  if (part && launch::may_listen_everywhere(*part) && options.tls.any()) {
+    options.reach = wire::Reach::kEverywhere;
+  }
+}
+
+// Tells where the server is, and how machines join.
+void tell_where(RunRecorder& recorder,
+                const live::Server& server,
+                const LocalJob& job,
+                std::optional<JobKeys>& keys) {
+  if (keys) {
+    keys->settle(recorder.directory(),
+                 keys->own() ? server.beyond() : server.address(),
+                 job.serving.advertise);
+    recorder.say(keys->how_to_join(job.joined_by));
+  }
+}
+
+}  // namespace
+
 RunEnd run_here(const LocalJob& job,
                 const std::optional<launch::TrainPart>& part,
                 const std::string& resolved,
@@ -285,16 +318,7 @@ RunEnd run_here(const LocalJob& job,
   live::ServerOptions& options = run.options;
   live::block_supervised_signals();
   const bool own_keys = keys && keys->own();
-  if (own_keys) {
-    options.listen_beyond = options.listen;  // The workers of this machine need no network.
-  }
-  if (options.listen.empty() || own_keys) {
-    options.listen = "unix:" + scratch.file("server.sock");
-  }
-  // Not unencrypted: nobody named the other networks of this machine.
-  if (part && launch::may_listen_everywhere(*part) && options.tls.any()) {
-    options.reach = wire::Reach::kEverywhere;
-  }
+  choose_addresses(options, part, own_keys, scratch);
   const bool everywhere = options.reach == wire::Reach::kEverywhere;
   const std::string token_file = part       ? job.token_file
                                  : own_keys ? keys->token_file()
@@ -305,11 +329,7 @@ RunEnd run_here(const LocalJob& job,
   // After it listens: a server that cannot leaves no record in the way of the next try.
   RunRecorder recorder(record, resolved);
   recorder.reachable(server.address(), token_file);
-  if (keys) {
-    keys->settle(
-        recorder.directory(), own_keys ? server.beyond() : server.address(), job.serving.advertise);
-    recorder.say(keys->how_to_join(job.joined_by));
-  }
+  tell_where(recorder, server, job, keys);
   if (part) {
     recorder.say(launch::worker_in_words(part->place, part->workers) + ", and the server, at " +
                  server.address() + (everywhere ? ", on all addresses of this machine" : ""));

@@ -156,8 +156,10 @@ RunEnd train(const job::TrainJob& job,
                   });
 }
 
-RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
-  wire::keep_freed_memory();
+namespace {
+
+// As the job says, or where the run's earlier server listened.
+job::Serving serving_of(const job::ServerJob& job) {
   job::Serving serving = job.serving;
   if (!job.checkpoints.resume.empty()) {
     serving.listen = listen_again(job.checkpoints.resume, serving.listen);
@@ -165,6 +167,29 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
   if (serving.listen.empty()) {
     serving.listen = "127.0.0.1:0";
   }
+  return serving;
+}
+
+void say_how_to_come(RunRecorder& recorder,
+                     const std::string& how,
+                     const std::optional<JobKeys>& keys,
+                     const std::string& address,
+                     bool expects_evaluator) {
+  const bool own = keys && keys->own();
+  recorder.say("listening on " + address + (own ? "" : "; workers: outpace worker" + how));
+  if (keys) {
+    recorder.say(keys->how_to_join("python3 train.py"));
+  }
+  if (expects_evaluator) {
+    recorder.say("the run begins when there is an evaluator too: outpace evaluator" + how);
+  }
+}
+
+}  // namespace
+
+RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
+  wire::keep_freed_memory();
+  const job::Serving serving = serving_of(job);
   const ScratchDirectory scratch;
   std::optional<JobKeys> keys =
       JobKeys::find(serving, job.token_file, job.checkpoints.resume, scratch.path());
@@ -211,18 +236,11 @@ RunEnd serve(const job::ServerJob& job, const std::string& resolved) {
   if (keys) {
     keys->settle(recorder.directory(), server.address(), serving.advertise);
   }
-  const bool own = keys && keys->own();
-  const std::string token_file = own ? keys->token_file() : job.token_file;
+  const std::string token_file = keys && keys->own() ? keys->token_file() : job.token_file;
   recorder.reachable(server.address(), token_file);
   const std::string how = " --server " + server.address() + " --token-file " + token_file +
                           (serving.insecure_no_tls ? " --insecure-no-tls" : "");
-  recorder.say("listening on " + server.address() + (own ? "" : "; workers: outpace worker" + how));
-  if (keys) {
-    recorder.say(keys->how_to_join("python3 train.py"));
-  }
-  if (expects_evaluator) {
-    recorder.say("the run begins when there is an evaluator too: outpace evaluator" + how);
-  }
+  say_how_to_come(recorder, how, keys, server.address(), expects_evaluator);
   ChildWatch watch(
       {.end_run = [&](ExitCode code, const std::string& why) { server.stop(code, why); },
        .workers_all_ended = [](const std::string& /*why*/) {},  // None was started here.
