@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import sys
 
@@ -100,9 +101,15 @@ class Killed(ProgramTest):
             process.send(signal.SIGKILL)
             process.wait()
             self.assert_nothing_left()
+            self.forget_newest(run, worker=update // 30 - 1)
             process = self.start("train", "--resume", run)
         self.assertEqual(process.wait(), 0, process.err)
         return read_weights(run / "weights.safetensors")[0]
+
+    def forget_newest(self, run, worker):
+        """As if this worker had been killed before it had kept its state at the newest checkpoint."""
+        newest = whole_checkpoints(run)[-1].name
+        shutil.rmtree(run / "workers" / "at-checkpoints" / f"worker-{worker}" / newest, ignore_errors=True)
 
     def goes_on_to_the_bit(self, *words):
         whole = self.whole_run("whole", *words, dies=False)

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "record/control_file.h"
 #include "record/run_directory.h"
 #include "run/whole_file.h"
+#include "run/worker_state.h"
 
 namespace outpace::run {
 namespace {
@@ -59,6 +61,42 @@ std::optional<std::uint64_t> last_checkpoint_told(const record::RunDirectory& ru
     newest = std::max(newest, told_by(entry.path() / run.log().filename()));
   }
   return newest;
+}
+
+// The newest checkpoint at which every worker that keeps its own state has kept it; nothing: none
+// keeps any, or they have none in common. A worker may have been killed before it had kept its
+// state at the server's newest, and would go on from another update than the server.
+std::optional<std::filesystem::path> kept_by_all(const record::RunDirectory& run) {
+  std::vector<std::filesystem::path> workers;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(kept_states(run.path()), none)) {
+    workers.push_back(entry.path());
+  }
+  const std::vector<std::filesystem::path> all = checkpoint::list(run.checkpoints());
+  const auto found = std::ranges::find_if(all, [&](const std::filesystem::path& one) {
+    return std::ranges::all_of(workers, [&](const std::filesystem::path& worker) {
+      const auto kept = checkpoint::list(worker);
+      return std::ranges::any_of(kept, [&](const std::filesystem::path& state) {
+        return state.filename() == one.filename();
+      });
+    });
+  });
+  return workers.empty() || found == all.end() ? std::nullopt : std::optional(*found);
+}
+
+checkpoint::Checkpoint read_checkpoint(const record::RunDirectory& run,
+                                       const std::function<void(const std::string&)>& say) {
+  const auto kept = kept_by_all(run);
+  if (kept && *kept != checkpoint::list(run.checkpoints()).front()) {
+    try {
+      checkpoint::Checkpoint found = checkpoint::read(*kept);
+      say("a worker had not kept its state at the newest checkpoint: the one before it is taken");
+      return found;
+    } catch (const Error& error) {
+      say(error.what());
+    }
+  }
+  return checkpoint::read_newest(run.checkpoints(), say);
 }
 
 // A field of the state, whose folder was written by another version, perhaps.
@@ -125,7 +163,7 @@ std::optional<checkpoint::Checkpoint> read_to_resume(
              : "the run has no checkpoint yet: it begins again");
     return std::nullopt;
   }
-  checkpoint::Checkpoint found = checkpoint::read_newest(directory.checkpoints(), say);
+  checkpoint::Checkpoint found = read_checkpoint(directory, say);
   ++found.head.generation;
   say(fmt::format("goes on from update {}, generation {} of the run",
                   count(found.head.version),

@@ -13,6 +13,8 @@ namespace {
 
 constexpr int kShare = 20;  // To write takes a twentieth of the time, at most.
 
+constexpr const char* kAtCheckpoints = "at-checkpoints";
+
 // Whether all that is there can be read and is of this job.
 bool is_of(const std::filesystem::path& folder, std::uint64_t job) {
   try {
@@ -26,11 +28,15 @@ bool is_of(const std::filesystem::path& folder, std::uint64_t job) {
 
 }  // namespace
 
+std::filesystem::path kept_states(const std::filesystem::path& run) {
+  return run / "workers" / kAtCheckpoints;
+}
+
 WorkerState::WorkerState(const std::filesystem::path& folder,
                          std::uint32_t worker,
                          std::function<void(const std::string&)> say)
     : newest_(folder / ("worker-" + std::to_string(worker))),
-      at_checkpoints_(folder / "at-checkpoints" / newest_.filename()),
+      at_checkpoints_(folder / kAtCheckpoints / newest_.filename()),
       say_(std::move(say)) {}
 
 void WorkerState::keep(const protocol::Welcome& welcome,

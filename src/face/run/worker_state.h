@@ -23,6 +23,9 @@
 
 namespace outpace::run {
 
+// Where the workers of a run on this machine have their states at checkpoints: a folder of each.
+[[nodiscard]] std::filesystem::path kept_states(const std::filesystem::path& run);
+
 class WorkerState {
  public:
   // `say` hears, once, that the disk refuses: training goes on without.
