@@ -13,8 +13,8 @@
 namespace outpace::run {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(20);  // Whether a command has ended.
-constexpr int kCannotBeRun = 126;                      // As a shell says it; 127: not found.
+constexpr auto kCommandLook = std::chrono::milliseconds(20);  // Whether a command has ended.
+constexpr int kCannotBeRun = 126;                             // As a shell says it; 127: not found.
 constexpr int kNotFound = 127;
 
 }  // namespace
@@ -61,7 +61,7 @@ std::optional<int> NoticeWatch::run(const std::stop_token& stop) {
     if (ended < 0 && errno != EINTR) {
       return std::nullopt;
     }
-    const bool goes_on = wait(kLook, stop);
+    const bool goes_on = wait(kCommandLook, stop);
     if (goes_on && std::chrono::steady_clock::now() < deadline) {
       continue;
     }
