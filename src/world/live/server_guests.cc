@@ -85,9 +85,9 @@ void Server::end_guests(Time now) {
     tell_all_guests(now);
   }
   const bool done = admission_.end()->code == ExitCode::kDone;
-  dismiss_guests({done ? protocol::Farewell::kFinished : protocol::Farewell::kFailed,
-                  admission_.end()->why},
-                 "");
+  dismiss_guests(
+      {done ? protocol::Farewell::kFinished : protocol::Farewell::kFailed, admission_.end()->why},
+      "");
 }
 
 void Server::dismiss_guests(const protocol::Stop& stop, const std::string& pass) {
