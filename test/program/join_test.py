@@ -185,7 +185,8 @@ class Code(JoinTest):
         code = self.start_server("--min-workers", 1, epochs=8)
         stays = self.join(code, seconds=0.005)
         wait_until(lambda: "as worker 0" in stays.err, "the first worker")
-        leaves = self.join(code, "--restart-workers", seconds=0.005)
+        leaves = self.join(code, "--restart-workers", command=(
+            "sh", "-c", f"cp $OUTPACE_TOKEN_FILE {self.folder}/stolen; {WORKER}0.005"))
         wait_until(lambda: "as worker 1" in leaves.err, "the second worker")
         self.until_progress(100)
         done, said, _ = self.ctl("expel", 1)
@@ -193,6 +194,8 @@ class Code(JoinTest):
         self.assertIn("cannot come back", said)
         self.assertNotEqual(leaves.wait(), 0, leaves.err)
         self.assertIn("sent away by outpace ctl", leaves.err)
+        stolen = self.start_on(1, "ctl", "--server", self.address, "--token-file", "stolen", "status")
+        self.assert_refused(stolen, 3, "does not know this code any more")
         self.assert_refused(self.join(code, out="refused"), 3, "does not know this code any more")
         self.assertEqual(stays.wait(), 0, stays.err)
         self.assert_each_example_used(epochs=8)

@@ -29,7 +29,7 @@ class Joining {
     Duration deadline = std::chrono::seconds(60);    // To reach the server.
     Duration rejoin_for = std::chrono::minutes(10);  // When the connection is lost.
     std::function<void(const std::string&)> say;     // News for people.
-    std::function<bool()> given_up;                  // Whether this process is told to end.
+    std::function<bool()> given_up;                  // Whether nobody waits any more.
   };
   explicit Joining(Options options) : options_(std::move(options)) {}
 

@@ -163,6 +163,8 @@ std::map<WorkerId, std::string> Keyring::seats() const {
 void Keyring::shut_out(const std::string& pass) {
   const std::lock_guard lock(mutex_);
   std::erase_if(seated_, [&](const auto& one) { return text_of(one.second.name) == pass; });
+  ++code_.generation;
+  code_.secret = wire::draw_secret();
   save();
 }
 

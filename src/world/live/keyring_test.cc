@@ -53,6 +53,7 @@ TEST_F(KeyringTest, KeepsAPassThatHasANumberUntilItIsShutOut) {
   keyring.shut_out(Keyring::text_of(pass.name));
   EXPECT_EQ(keyring.find(pass.name), std::nullopt);
   EXPECT_TRUE(keyring.seats().empty());
+  EXPECT_EQ(keyring.find(pass_of(keyring).name).has_value(), true) << "others join by a new code";
 }
 
 TEST_F(KeyringTest, IsKnownToTheServerThatGoesOn) {
@@ -84,6 +85,17 @@ TEST_F(KeyringTest, RefusesAFileThatIsNone) {
     std::ofstream(file()) << text;
     EXPECT_THROW(static_cast<void>(Keyring(file(), {})), Error) << text;
   }
+}
+
+TEST_F(KeyringTest, ShutsOutAPassAlsoWhereTheDiskTakesNothing) {
+  Keyring keyring("", {});
+  reach(keyring);
+  keyring.keep_in(file());
+  const wire::Pass pass = pass_of(keyring);
+  keyring.seat(WorkerId{3}, pass.name);
+  std::filesystem::remove_all(file().parent_path());
+  EXPECT_THROW(keyring.shut_out(Keyring::text_of(pass.name)), Error);
+  EXPECT_EQ(keyring.find(pass.name), std::nullopt);
 }
 
 TEST_F(KeyringTest, KeepsTheCodeThatItCannotReplace) {

@@ -117,8 +117,7 @@ void Server::send_away(Time now, wire::ConnectionId from, const protocol::Expel&
   } else {
     try {
       options_.keyring->shut_out(pass);
-      static_cast<void>(options_.keyring->renew());
-    } catch (const Error& error) {
+    } catch (const Error& error) {  // Only a server that goes on would miss it.
       warn(error.what());
     }
     dismiss_guests(stop, pass);
@@ -128,6 +127,7 @@ void Server::send_away(Time now, wire::ConnectionId from, const protocol::Expel&
       this->expel(now, *member, stop.why, stop.how);
     }
   }
+  transport_->close_shut_out();  // Also an evaluator's, and those that have said nothing yet.
   answer(from,
          ExitCode::kDone,
          pass.empty() ? name(expel.worker) +

@@ -222,6 +222,13 @@ class StreamServer final : public ServerTransport {
     const auto found = find(connection);
     return !found || found->hung_up();
   }
+  void close_shut_out() override {
+    for (const auto& [id, connection] : known()) {
+      if (!lets_in(connection->proved())) {
+        connection->close();
+      }
+    }
+  }
   [[nodiscard]] std::optional<KeyName> proved(ConnectionId connection) override {
     const auto found = find(connection);
     return found ? std::optional(found->proved()) : std::nullopt;
@@ -319,7 +326,14 @@ class StreamServer final : public ServerTransport {
       visitors_.pop_back();
       throw;
     }
+    if (!lets_in(proved)) {  // It was shut out between its proof and now.
+      connection->close();
+    }
     return connection;
+  }
+
+  [[nodiscard]] bool lets_in(const KeyName& name) const {
+    return name.is_token() || (passes_ != nullptr && passes_->find(name).has_value());
   }
 
   // REQUIRES: mutex_ is held.

@@ -235,6 +235,24 @@ TEST_P(PassTest, IsRefusedOnceItIsShutOut) {
             std::string::npos);
 }
 
+TEST_P(PassTest, LosesItsConnectionsOnceItIsShutOut) {
+  const Pass pass = make_pass(code_, draw_secret());
+  Recorder events;
+  const auto client = wire::connect(with(pass), events.client_sink());
+  client->send(hello_from("guest"), nullptr);
+  ASSERT_NE(server_.wait_hello("guest"), ConnectionId{0});
+  Recorder others;
+  const auto worker = connect(server_transport_->address(), others);
+  worker->send(hello_from("worker"), nullptr);
+  const ConnectionId stays = server_.wait_hello("worker");
+
+  passes_->shut_out = pass.name.pass;
+  server_transport_->close_shut_out();
+  EXPECT_TRUE(events.wait_closed(ConnectionId{0}));
+  worker->send(protocol::Heartbeat{}, nullptr);
+  EXPECT_TRUE(server_.wait_received(stays, 2)) << "the others go on";
+}
+
 TEST_P(PassTest, KnowsTheServerByItsAuthority) {
   JoinCode other = code_;
   other.authority.fill(1);

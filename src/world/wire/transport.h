@@ -94,6 +94,8 @@ class ServerTransport {
   // Whether the client has ended, though its Closed may be on the way: threads take turns, so that
   // the client which comes in its place may be heard first.
   [[nodiscard]] virtual bool hung_up(ConnectionId connection) = 0;
+  // Ends the connections of passes that are not let in any more, as close().
+  virtual void close_shut_out() = 0;
   // Which key the client has proved; nothing if the connection is gone.
   [[nodiscard]] virtual std::optional<KeyName> proved(ConnectionId connection) = 0;
   // Whether bytes of some client have come that its thread has not read yet.
