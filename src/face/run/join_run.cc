@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "base/text.h"
 #include "job/value_text.h"
 #include "live/joining.h"
@@ -163,10 +164,10 @@ std::string line_of(const protocol::Status& status) {
   return fmt::format(
       "{:.1f}s  update {}{}  here: {} of {} mini-batches counted  live {}/{}{}",
       to_seconds(status.now),
-      count(status.version),
+      shown::grouped(count(status.version)),
       status.training_loss ? fmt::format("  loss {:.3f}", *status.training_loss) : "",
-      counted,
-      answered,
+      shown::grouped(counted),
+      shown::grouped(answered),
       status.live,
       status.workers,
       status.stalled.empty() ? "" : "  stalled: " + status.stalled);
@@ -179,8 +180,8 @@ std::string result_of(const protocol::Status& status) {
     all += fmt::format("{}{}: {} of {} mini-batches counted",
                        all.empty() ? "" : "; ",
                        name(seat.worker),
-                       seat.counted,
-                       seat.answered);
+                       shown::grouped(seat.counted),
+                       shown::grouped(seat.answered));
   }
   return all;
 }
@@ -206,15 +207,16 @@ class Join {
     const std::string pass_file = scratch.file("pass");
     const std::string pass = to_text(make_pass(code, wire::draw_secret()));
     write_pass(pass_file, pass);
-    live::Joining joining({.code = code,
-                           .server = job_.server,
-                           .pass = pass,
-                           .workers = job_.workers_here,
-                           .host = host_name(),
-                           .deadline = job_.reaching.deadline,
-                           .rejoin_for = job_.reaching.rejoin_for,
-                           .say = [this](const std::string& line) { terminal_.say(line); },
-                           .given_up = [this] { return course_.signal != 0; }});
+    live::Joining joining(
+        {.code = code,
+         .server = job_.server,
+         .pass = pass,
+         .workers = job_.workers_here,
+         .host = host_name(),
+         .deadline = job_.reaching.deadline,
+         .rejoin_for = job_.reaching.rejoin_for,
+         .say = [this](const std::string& line) { terminal_.say(line); },
+         .given_up = [this] { return course_.signal != 0 || course_.all_ended; }});
     const protocol::Seats seats = joining.ask();
     const auto directory = job_.out.empty() ? record::RunDirectory::create(
                                                   "runs", std::chrono::system_clock::now(), "join")
