@@ -112,7 +112,7 @@ class Machine(JoinTest):
         self.server.send(signal.SIGKILL)
         self.server.wait()
         joined.until_said("trying to find it again")
-        self.server = self.start_on(0, "server", "--resume", "run", "--json")
+        self.server = self.start_on(0, "server", "--resume", f"{self.folder}/./run/", "--json")
         self.assertEqual(joined.wait(), 0, joined.err)
         self.assertEqual(self.server.wait(), 0, self.server.err)
         self.assertIn("found the server again", joined.err)

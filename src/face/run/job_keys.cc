@@ -105,7 +105,8 @@ void JobKeys::settle(const fs::path& run,
   if (!error) {
     fs::permissions(folder, fs::perms::owner_all, error);
   }
-  if (!error && own_ && folder != folder_) {
+  // The run's own, if it goes on, however its folder was written.
+  if (!error && own_ && !fs::equivalent(folder, folder_, error) && !error) {
     fs::copy(
         folder_, folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing, error);
     folder_ = folder;
