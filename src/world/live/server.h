@@ -362,7 +362,6 @@ class Server {
   Time wake_at_{};  // When run() looks again.
   PutOff put_off_;
   Strand<Post> strand_;
-  std::unique_ptr<wire::ServerTransport> transport_;  // Its threads post to the strand,
   // In a machine's server:
   std::optional<protocol::Hello> offered_;                 // To the server above.
   std::map<wire::ConnectionId, protocol::Hello> waiting_;  // Until it has welcomed the machine.
@@ -379,7 +378,10 @@ class Server {
   };
   std::optional<FedRelease> fed_;  // By it, and not handed in or given up yet.
   std::vector<std::pair<wire::ConnectionId, protocol::Verdict>> held_;  // Verdicts.
-  std::unique_ptr<Above> above_;  // and so does its thread. Last, therefore.
+  // Last, and none of the strand's state after them: their threads post to the strand, and handle
+  // what is posted, until they are destroyed.
+  std::unique_ptr<wire::ServerTransport> transport_;
+  std::unique_ptr<Above> above_;
 };
 
 }  // namespace outpace::live

@@ -43,7 +43,7 @@ void Server::greet(Time now, wire::ConnectionId from, const protocol::Hello& sai
     return;
   }
   protocol::Hello worker = said;
-  if (above_) {
+  if (above_ && !over_) {
     if (wait_for_above(from, said)) {
       return;
     }
