@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/local_address.h"
+#include "job/peer_packing.h"
 
 namespace outpace::job {
 namespace {
@@ -27,31 +28,6 @@ void refuse(const OptionList& options,
   if (options.at(option).changed()) {
     throw usage_error("--" + option + " conflicts with --topology " + name_of(topology) +
                       ": it belongs to " + belongs + "; remove it");
-  }
-}
-
-// What the workers of a ring or a gossip send to each other can be packed.
-void check_packing(const OptionList& options, const TrainJob& job) {
-  const bool ring = job.topology == Topology::kRing;
-  if (options.at("compress-weights").changed()) {
-    throw usage_error("--compress-weights conflicts with --topology " + name_of(job.topology) +
-                      ", where --compress packs " +
-                      (ring ? "gradients, and no weights travel" : "the weights that travel") +
-                      "; remove it");
-  }
-  const auto asked = compress::Compression::parse(job.training.compress.text);
-  if (ring || asked.format.kind == compress::Kind::kNone) {
-    return;
-  }
-  if (asked.format.kind == compress::Kind::kTopK) {
-    throw usage_error("--compress " + asked.name() +
-                      " conflicts with --topology gossip: weights that are not sent are not 0; "
-                      "take bf16 or int8");
-  }
-  if (asked.feedback != 1.0) {
-    throw usage_error("--compress " + asked.name() +
-                      " conflicts with --topology gossip: its workers keep their weights as they "
-                      "are, and nothing is left behind; remove feedback");
   }
 }
 
@@ -368,7 +344,7 @@ void fit_topology(const OptionList& options, TrainJob& job) {
   for (const char* option : kOfServer) {
     refuse(options, job.topology, option, "a parameter server");
   }
-  check_packing(options, job);
+  check_packing(options, job.topology, job.training.compress);
   if (job.peer_interface.empty() == job.serving.insecure_no_tls) {
     throw usage_error(job.serving.insecure_no_tls
                           ? "--insecure-no-tls without --peer-interface under --topology " +

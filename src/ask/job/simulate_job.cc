@@ -81,7 +81,7 @@ void check_without_numbers(const SimulateJob& job) {
   for (const auto& [name, spec] :
        {std::pair("--compress", job.training.compress),
         std::pair("--compress-weights", job.training.compress_weights)}) {
-    if (spec.text != "none" && !job.links.any()) {
+    if (spec.text != "none" && !job.links.any() && !job.peers.any()) {
       throw usage_error(std::string(name) +
                         " without --learn, --bandwidth or --platform: nothing is sent that takes "
                         "bytes; add --learn mlp, or links");

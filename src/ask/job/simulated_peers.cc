@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "job/peer_packing.h"
 #include "job/simulate_job.h"
 
 namespace outpace::job {
@@ -17,12 +18,30 @@ const std::set<std::string>& of_gossip() {
 }
 // All else belongs to a server.
 const std::set<std::string>& of_peers() {
-  static const std::set<std::string> kNames{
-      "out",      "topology", "transfer",         "workers",    "batch",
-      "seed",     "updates",  "epochs",           "iterations", "seconds",
-      "examples", "runtime",  "latency",          "delays",     "delays-by",
-      "slow",     "compute",  "delays-period",    "cores",      "fault",
-      "json",     "policy",   "heartbeat-timeout"};
+  static const std::set<std::string> kNames{"out",
+                                            "topology",
+                                            "transfer",
+                                            "workers",
+                                            "batch",
+                                            "seed",
+                                            "updates",
+                                            "epochs",
+                                            "iterations",
+                                            "seconds",
+                                            "examples",
+                                            "runtime",
+                                            "latency",
+                                            "delays",
+                                            "delays-by",
+                                            "slow",
+                                            "compute",
+                                            "delays-period",
+                                            "cores",
+                                            "fault",
+                                            "json",
+                                            "policy",
+                                            "heartbeat-timeout",
+                                            "compress"};
   return kNames;
 }
 
@@ -38,10 +57,11 @@ void declare(OptionList& options, SimulatedPeers& peers) {
               "ps: a parameter server. ring, gossip: workers without a server; options of the "
               "server are refused");
   declare_pace(options, peers.gossip);
-  options.add("transfer",
-              peers.transfer,
-              "With --topology ring or gossip: time that all weights take over a link, on top of "
-              "--latency");
+  options.add(
+      "transfer",
+      peers.transfer,
+      "With --topology ring or gossip: time that all weights take over a link as float32, on "
+      "top of --latency; --compress makes it shorter");
 }
 
 void fit_peers(const OptionList& options, SimulateJob& job) {
@@ -64,6 +84,12 @@ void fit_peers(const OptionList& options, SimulateJob& job) {
   }
   if (!job.peers.any()) {
     return;
+  }
+  check_packing(options, job.peers.topology, job.training.compress);
+  if (job.training.compress.text != "none" && job.peers.transfer <= Duration{}) {
+    throw usage_error(
+        "--compress without --transfer: nothing is sent that takes bytes; add "
+        "--transfer");
   }
   const bool ring = job.peers.topology == Topology::kRing;
   const std::string like = ring ? "sync" : "async";

@@ -34,8 +34,19 @@ TEST(SimulatedPeers, OptionsOfAServerAreRefused) {
            {{"topology", "gossip"}, {"graph", "complete"}},
            {{"topology", "ring"}, {"trace", "a.json"}},
            {{"gossip", "pull"}},
+           {{"topology", "ring"}, {"compress", "int8"}},
+           {{"topology", "ring"}, {"transfer", "20ms"}, {"compress-weights", "int8"}},
+           {{"topology", "gossip"}, {"transfer", "20ms"}, {"compress", "topk"}},
            {{"transfer", "20ms"}}}) {
     EXPECT_THROW((void)simulate_with(words), Error) << words.back().first;
+  }
+}
+
+TEST(SimulatedPeers, PackWhatTheyTransfer) {
+  for (const char* const topology : {"ring", "gossip"}) {
+    const SimulateJob job =
+        simulate_with({{"topology", topology}, {"transfer", "20ms"}, {"compress", "int4"}});
+    EXPECT_EQ(job.training.compress.text, "int4");
   }
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "compress/format.h"
 #include "peers/cluster.h"
 #include "simulation/cluster_of_job.h"
 
@@ -34,6 +35,7 @@ peers::Options options_of(const job::SimulateJob& job) {
                          .seed = training.seed,
                          .latency = job.cluster.latency,
                          .transfer = job.peers.transfer,
+                         .format = compress::Compression::parse(training.compress.text).format,
                          .heartbeat_timeout = job.heartbeat_timeout};
   for (const std::string& fault : job.cluster.faults) {
     options.faults.push_back(sim::parse_fault(fault, training.workers));

@@ -88,6 +88,11 @@ class Cluster {
   void compute(std::uint32_t worker, double share);
   void carry_out(std::uint32_t worker, const peer::Ring::Actions& actions);
   void ring_computed(std::uint32_t worker);
+  struct SumSteps {
+    Duration one;
+    int count;
+  };
+  [[nodiscard]] SumSteps sum_of(int workers) const;
   void ring_broken(std::uint32_t worker);
   void summed(const Event& event);
   void handed_on(const Event& event);

@@ -118,7 +118,7 @@ void Cluster::say(std::uint32_t worker, const peer::Send& send) {
               .generation = member.group,
               .what = send.what,
               .flag = send.invited},
-             weights ? options_.transfer : Duration{});
+             weights ? packed_transfer(options_) : Duration{});
 }
 
 void Cluster::await(std::uint32_t worker, const peer::Await& awaited) {
@@ -144,7 +144,7 @@ void Cluster::await(std::uint32_t worker, const peer::Await& awaited) {
           .from = from,
           .generation = member.group,
           .what = awaited.what},
-         options_.latency + options_.transfer);  // The word that it may.
+         options_.latency + packed_transfer(options_));  // The word that it may.
   }
 }
 

@@ -18,6 +18,16 @@ TEST(PeerCluster, AGossipsGradientGoesWithOneMeeting) {
   }
 }
 
+TEST(PeerCluster, PackedWeightsTakeLessOfALink) {
+  for (const peer::Averaging averaging : {peer::Averaging::kCoupled, peer::Averaging::kPull}) {
+    Options options = gossip_of_four(averaging);
+    options.transfer = std::chrono::seconds(2);
+    const double plain = to_seconds(run_four(options).ended);
+    options.format = {.kind = compress::Kind::kInt4};
+    EXPECT_LT(to_seconds(run_four(options).ended), 0.25 * plain);
+  }
+}
+
 TEST(PeerCluster, AGossipGoesOnWithoutWorkersThatDie) {
   for (const peer::Averaging averaging : kAllAveragings) {
     const peer::Outcome result =

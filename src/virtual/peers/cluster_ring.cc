@@ -73,6 +73,15 @@ void Cluster::carry_out(std::uint32_t worker, const peer::Ring::Actions& actions
   }
 }
 
+// Plain numbers go around the ring; packed ones go from all to all, so that each is rounded once.
+Cluster::SumSteps Cluster::sum_of(int workers) const {
+  if (packs(options_)) {
+    return {.one = options_.latency + packed_transfer(options_) * (workers - 1) / workers,
+            .count = workers > 1 ? 2 : 0};
+  }
+  return {.one = options_.latency + options_.transfer / workers, .count = 2 * (workers - 1)};
+}
+
 void Cluster::ring_computed(std::uint32_t worker) {
   Member& member = members_[worker];
   if (member.term.update.own_examples > 0) {
@@ -95,9 +104,8 @@ void Cluster::ring_computed(std::uint32_t worker) {
   }
   checked_sums_.complete(id, group);
   sum.complete = true;
-  const auto workers = static_cast<int>(group.size());
-  const Duration step = options_.latency + options_.transfer / workers;
-  const Duration takes = 2 * (workers - 1) * step;
+  const auto [step, steps] = sum_of(static_cast<int>(group.size()));
+  const Duration takes = steps * step;
   const auto uneven = static_cast<std::uint64_t>((kUneven + 2 * step).count());
   for (const WorkerId other : group) {
     queue_.push(now_ + takes + Duration{static_cast<Duration::rep>(rng_.below(uneven))},

@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "compress/format.h"
 #include "peer/averaging.h"
 #include "peer/batch_plan.h"
 #include "sim/faults.h"
@@ -32,10 +33,24 @@ struct Options {
   std::uint32_t min_workers = 2;  // With fewer the run ends; with one it ends in any case.
   std::uint64_t seed = 1;
   Duration latency{};   // Every message's.
-  Duration transfer{};  // For all weights over a link, in addition.
+  Duration transfer{};  // For all weights over a link, as float32, in addition.
+  // How a ring's workers send each other gradients, and a gossip's weights.
+  compress::Format format{};
   Duration heartbeat_timeout = std::chrono::seconds(5);
   std::vector<sim::Fault> faults;  // Those that check() allows.
 };
+
+// Whether what workers send each other is packed.
+[[nodiscard]] inline bool packs(const Options& options) {
+  return options.format.kind != compress::Kind::kNone;
+}
+// The transfer of all weights as they travel, if they are many.
+[[nodiscard]] inline Duration packed_transfer(const Options& options) {
+  constexpr std::size_t kMany = 1U << 24U;
+  const double share = static_cast<double>(compress::packed_bytes(options.format, kMany)) /
+                       static_cast<double>(sizeof(float) * kMany);
+  return std::chrono::duration_cast<Duration>(options.transfer * share);
+}
 
 // Throws a usage error that says which faults a run without a server can have.
 void check_faults(const std::vector<sim::Fault>& faults);
