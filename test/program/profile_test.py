@@ -47,10 +47,14 @@ class Measured(Throughput):
         self.assertIn("0.407 MB of weights", text)
         self.assertIn("a sum of two", text)
         self.assertRegex(text, r"a meeting of two +\d+\.\d+ ms, without weights")
+        self.assertRegex(text, r"packs, unpacks +bf16 \S+, \S+; fp16 .*int8 .* GB/s")
         written = json.loads(self.path("p.json").read_text())
         self.assertGreater(written["sum_message_seconds"], 0)
         self.assertEqual(len(written["iterations"]), 8)
         self.assertEqual(len(written["layers"]), 3)
+        self.assertEqual(sorted(written["packing"]["gradients"]),
+                         ["bf16", "fp16", "int4", "int8", "topk"])
+        self.assertGreater(written["packing"]["weights"]["delta"]["unpack"], 0)
         self.assertEqual(sum(one["numbers"] for one in written["tensors"]), 101770)
         self.assertTrue(any(one["name"] == "layer 2 backward" for one in written["traceEvents"]))
         alone = self.predict("--workers", "1", "--policy", "async")[("fine", 1, "async", 1)]
@@ -65,6 +69,19 @@ class Measured(Throughput):
                 err = self.outpace("predict", "p.json", "--workers", "2", "--topology", topology).err
                 self.assertIn(says, err)
                 self.assertEqual(len(err.splitlines()), 1 if says else 0, err)
+
+    def test_packing_takes_as_long_as_the_profile_says(self):
+        slow = profile() | {"packing": {"gradients": {"int8": {"pack": 4e-4, "unpack": 8e-4}},
+                                        "weights": {}}}  # 4 kB in 10 ms, and in 5.
+        self.path("p.json", json.dumps(slow))
+        words = ("--workers", "1", "--policy", "sync", "--compress")
+        for model in ("fine", "coarse"):
+            plain = self.predict(*words, "none")[(model, 1, "sync", 1)]["examples_per_second"]
+            packed = self.predict(*words, "int8")[(model, 1, "sync", 1)]["examples_per_second"]
+            self.assertAlmostEqual(8 / packed - 8 / plain, 0.015, delta=0.002)
+        slow["packing"]["gradients"]["int8"]["pack"] = 0
+        self.path("p.json", json.dumps(slow))
+        self.refuse("'pack' is 0; expected GB a second", "predict", "p.json", "--workers", "1")
 
     def test_predictions_follow_from_the_profile(self):
         self.path("p.json", json.dumps(profile()))

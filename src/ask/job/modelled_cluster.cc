@@ -27,7 +27,7 @@ void declare_packing(OptionList& options, ModelledPacking& packing) {
            packing.rate,
            "With --compress or --compress-weights: GB of float32 that a core packs, or unpacks, in "
            "a second")
-      .default_words("as measured for each format")
+      .default_words("the profile's, or as measured on one machine")
       .between(kRateLeast, kRateMost);
 }
 

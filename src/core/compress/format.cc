@@ -53,20 +53,24 @@ std::string shortest_text(double value) {
 
 }  // namespace
 
+std::string_view name(Kind kind) {
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
 std::string why_not(const Format& format) {
   if (format.kind > Kind::kTopK) {
     return "format " + std::to_string(static_cast<int>(format.kind)) + " is unknown";
   }
-  const std::string& name = kNames.at(static_cast<std::size_t>(format.kind));
+  const std::string kind(name(format.kind));
   if (format.kind != Kind::kTopK) {
-    return format.kept == 0 && format.bits == 0 ? "" : name + " takes neither 'kept' nor 'bits'";
+    return format.kept == 0 && format.bits == 0 ? "" : kind + " takes neither 'kept' nor 'bits'";
   }
   if (format.kept < 1 || format.kept > kChunk) {
-    return name + " keeps " + std::to_string(format.kept) + " of each " + std::to_string(kChunk) +
+    return kind + " keeps " + std::to_string(format.kept) + " of each " + std::to_string(kChunk) +
            " numbers; it may keep 1 to " + std::to_string(kChunk);
   }
   if (format.bits != 2 && format.bits != 4 && format.bits != 8) {
-    return name + " has values of " + std::to_string(format.bits) + " bits; they take 2, 4 or 8";
+    return kind + " has values of " + std::to_string(format.bits) + " bits; they take 2, 4 or 8";
   }
   return "";
 }
@@ -119,7 +123,7 @@ Compression Compression::parse(std::string_view text) {
 }
 
 std::string Compression::name() const {
-  std::string text = kNames.at(static_cast<std::size_t>(format.kind));
+  std::string text(outpace::compress::name(format.kind));
   const bool top = format.kind == Kind::kTopK;
   if (top) {
     text += ":share=" + share_of(format.kept) + ",bits=" + std::to_string(format.bits);

@@ -24,6 +24,7 @@ struct Format {
 inline constexpr std::size_t kBlock = 64;    // Numbers that share a scale (int8, int4).
 inline constexpr std::size_t kChunk = 4096;  // Numbers of a chunk of top-k.
 
+[[nodiscard]] std::string_view name(Kind kind);
 // Why a peer's format is none of ours, in words; empty if it is.
 [[nodiscard]] std::string why_not(const Format& format);
 // REQUIRES: why_not(format) is empty.

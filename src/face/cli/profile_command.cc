@@ -36,6 +36,15 @@ void print_sums(const throughput::MeasuredProfile& profile) {
              2 * kMilli * profile.sums->meeting_message_seconds.value_or(0.0));
 }
 
+void print_packing(const throughput::PackingRates& packing) {
+  std::string words;
+  for (const auto& [format, rate] : packing.gradients) {
+    words += fmt::format(
+        "{}{} {:.2g}, {:.2g}", words.empty() ? "" : "; ", format, rate.pack, rate.unpack);
+  }
+  fmt::print("  packs, unpacks   {} GB/s\n", words);
+}
+
 // What gradients and weights went over.
 std::string_view way_of(const std::string& listen) {
   return listen.starts_with("unix:") ? "a Unix socket" : "TCP";
@@ -68,6 +77,7 @@ void print(const throughput::MeasuredProfile& profile, const job::ProfileJob& jo
              2 * kMilli * profile.payload_bytes() * profile.byte_seconds,
              kMilli * profile.apply_seconds);
   print_sums(profile);
+  print_packing(profile.packing);
   fmt::print("  alone            {:8.0f} examples/s\n", profile.batch / (middle + rest));
   fmt::print("written to {}; next: outpace predict {} --workers 1..16\n", job.output, job.output);
 }

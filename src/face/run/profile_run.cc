@@ -16,6 +16,7 @@
 #include "live/lone_run.h"
 #include "live/paced_source.h"
 #include "protocol/messages.h"
+#include "run/packing_speed.h"
 #include "run/scratch_directory.h"
 #include "run/server_run.h"
 #include "server/shard.h"
@@ -173,6 +174,7 @@ MeasuredWorker profile_of(const job::ProfileJob& job,
   profile.layers = throughput::layers_of(passes);
   profile.apply_seconds = apply_seconds(job, profile.manifest);
   profile.message_seconds = message_seconds(job);
+  profile.packing = measure_packing(profile.manifest.numbers());
   throughput::tell_tensors(profile, needs);
   const double of_bytes =
       median_rest(profile.iterations) - profile.apply_seconds - 2.0 * profile.message_seconds;

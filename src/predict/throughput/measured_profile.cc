@@ -15,6 +15,7 @@ namespace {
 constexpr double kBytesPerNumber = 4.0;
 constexpr std::size_t kIterationsMin = 4;  // Two to predict from, two to judge by.
 constexpr double kSecondsMost = 1e6;
+constexpr double kGigabytesMost = 1e6;  // A second, in memory.
 constexpr std::array<const char*, 3> kCosts{"apply_seconds", "message_seconds", "byte_seconds"};
 
 // Reads values from one profile, and says which one is wrong.
@@ -91,6 +92,16 @@ class ProfileReader {
     return all;
   }
 
+  // GB of float32 a second, which older profiles do not have.
+  [[nodiscard]] PackingRates packing() const {
+    if (!json_.contains("packing")) {
+      return {};
+    }
+    const nlohmann::json& both = json_["packing"];
+    return {.gradients = rates(member(both, "gradients")),
+            .weights = rates(member(both, "weights"))};
+  }
+
   [[nodiscard]] const nlohmann::json& list(const char* key) const {
     const nlohmann::json& value = member(json_, key);
     if (!value.is_array()) {
@@ -150,9 +161,40 @@ class ProfileReader {
   }
 
  private:
+  [[nodiscard]] double gigabytes(const nlohmann::json& object, const char* key) const {
+    const nlohmann::json& value = member(object, key);
+    const double number = value.is_number() ? value.get<double>() : 0.0;
+    if (!(number > 0.0 && number <= kGigabytesMost)) {
+      throw wrong(fmt::format("'{}' is {}; expected GB a second, more than 0 and at most {:.0e}",
+                              key,
+                              value.dump(),
+                              kGigabytesMost));
+    }
+    return number;
+  }
+
+  [[nodiscard]] std::map<std::string, PackingRate> rates(const nlohmann::json& formats) const {
+    if (!formats.is_object()) {
+      throw wrong(fmt::format("'packing' has {}; expected rates by format", formats.dump()));
+    }
+    std::map<std::string, PackingRate> all;
+    for (const auto& [format, rate] : formats.items()) {
+      all[format] = {gigabytes(rate, "pack"), gigabytes(rate, "unpack")};
+    }
+    return all;
+  }
+
   const nlohmann::json& json_;
   const std::string name_;
 };
+
+nlohmann::ordered_json rates_json(const std::map<std::string, PackingRate>& rates) {
+  auto json = nlohmann::ordered_json::object();
+  for (const auto& [format, rate] : rates) {
+    json[format] = {{"pack", rate.pack}, {"unpack", rate.unpack}};
+  }
+  return json;
+}
 
 std::vector<double> every_other(const std::vector<MeasuredIteration>& iterations,
                                 std::size_t first) {
@@ -207,6 +249,10 @@ std::string MeasuredProfile::to_json(std::string_view trace_events) const {
     if (sums->meeting_message_seconds) {
       json["meeting_message_seconds"] = *sums->meeting_message_seconds;
     }
+  }
+  if (!packing.empty()) {
+    json["packing"] = {{"gradients", rates_json(packing.gradients)},
+                       {"weights", rates_json(packing.weights)}};
   }
   if (!not_measured.empty()) {
     json["not_measured"] = not_measured;
@@ -268,6 +314,7 @@ MeasuredProfile MeasuredProfile::parse(std::string_view text, const std::string&
       profile.sums->meeting_message_seconds = reader.seconds(json, "meeting_message_seconds");
     }
   }
+  profile.packing = reader.packing();
   profile.not_measured = reader.not_measured();
   profile.layers = reader.layers(profile.manifest.tensors.size());
   for (const nlohmann::json& one : reader.list("iterations")) {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "protocol/messages.h"
+#include "throughput/packing_rates.h"
 
 namespace outpace::throughput {
 
@@ -69,6 +70,7 @@ struct MeasuredProfile {
     bool operator==(const Sums&) const = default;
   };
   std::optional<Sums> sums;
+  PackingRates packing;  // By a core of the machine.
   // Those of apply_seconds, message_seconds and byte_seconds that were not measured, as in a
   // profile made from a trace, and what stands in for each.
   std::map<std::string, std::string> not_measured;

@@ -64,6 +64,23 @@ TEST(MeasuredProfile, IsReadAsItWasWritten) {
   EXPECT_EQ(MeasuredProfile::parse(with_sums.to_json(""), "p.json").sums, with_sums.sums);
 }
 
+MeasuredProfile with_packing() {
+  MeasuredProfile profile = small_profile();
+  profile.packing = {.gradients = {{"int4", {6.5, 20.0}}, {"int8", {8.0, 19.5}}},
+                     .weights = {{"delta", {2.5, 5.0}}}};
+  return profile;
+}
+
+TEST(MeasuredProfile, KeepsTheRatesOfPacking) {
+  EXPECT_TRUE(MeasuredProfile::parse(small_profile().to_json(""), "p.json").packing.empty());
+  const MeasuredProfile packs = with_packing();
+  EXPECT_EQ(MeasuredProfile::parse(packs.to_json(""), "p.json").packing, packs.packing);
+  std::string text = packs.to_json("");
+  text.replace(text.find("6.5"), 3, "-6.5");
+  EXPECT_EQ(message_of(text),
+            "p.json: 'pack' is -6.5; expected GB a second, more than 0 and at most 1e+06");
+}
+
 TEST(MeasuredProfile, KeepsApartWhatPredictsAndWhatJudges) {
   const MeasuredProfile profile = small_profile();
   EXPECT_EQ(profile.computing_to_predict_from(), (std::vector<double>{0.010, 0.011, 0.012}));

@@ -11,64 +11,23 @@
 #include "sim/packing.h"
 
 namespace outpace::throughput {
-namespace {
-
-// GB of float32 a second. Measured on one core of a virtual machine at 2.1 GHz (compress_bench, 100
-// MB of float32, what is left behind included).
-struct Rates {
-  double pack;
-  double unpack;
-};
-
-Rates gradient_rates(compress::Kind kind) {
-  switch (kind) {
-    case compress::Kind::kBf16:
-      return {8.4, 15.0};
-    case compress::Kind::kFp16:
-      return {3.5, 11.0};
-    case compress::Kind::kInt8:
-      return {8.1, 20.0};
-    case compress::Kind::kInt4:
-      return {6.9, 21.0};
-    case compress::Kind::kTopK:
-      return {2.4, 17.0};
-    case compress::Kind::kNone:
-      break;
-  }
-  return {INFINITY, INFINITY};
-}
-
-Rates weights_rates(compress::WeightsKind kind) {
-  switch (kind) {
-    case compress::WeightsKind::kBf16:
-      return {9.0, 21.0};
-    case compress::WeightsKind::kInt8:
-      return {4.7, 8.2};
-    case compress::WeightsKind::kDelta:
-      return {2.7, 5.2};
-    case compress::WeightsKind::kNone:
-      break;
-  }
-  return {INFINITY, INFINITY};
-}
-
-}  // namespace
-
-PackingCosts packing_costs(const job::ModelledPacking& packing, double payload) {
+PackingCosts packing_costs(const job::ModelledPacking& packing,
+                           double payload,
+                           const PackingRates& measured) {
   constexpr double kGigabyte = 1e9;
   const compress::Format format = compress::Compression::parse(packing.gradients.text).format;
   const compress::WeightsKind kind = compress::parse_weights(packing.weights.text);
   const bool packs = format.kind != compress::Kind::kNone;
   const bool packs_weights = kind != compress::WeightsKind::kNone;
-  const auto seconds = [&](bool packed, double measured) {
-    return packed ? payload / (kGigabyte * packing.rate.value_or(measured)) : 0.0;
+  const auto seconds = [&](bool packed, double rate) {
+    return packed ? payload / (kGigabyte * packing.rate.value_or(rate)) : 0.0;
   };
   const auto numbers = static_cast<std::size_t>(std::ceil(payload / sizeof(float)));
   const auto share = [&](bool packed, std::size_t bytes) {
     return packed && payload > 0.0 ? static_cast<double>(bytes) / payload : 1.0;
   };
-  const Rates gradient = gradient_rates(format.kind);
-  const Rates weights = weights_rates(kind);
+  const PackingRate gradient = rate_of(measured, format.kind);
+  const PackingRate weights = rate_of(measured, kind);
   return {
       .gradient_share = share(packs, compress::packed_bytes(format, numbers)),
       .weights_share = share(packs_weights, sim::weights_bytes(kind, numbers, /*newcomer=*/false)),

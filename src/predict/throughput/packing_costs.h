@@ -22,6 +22,7 @@
 #include <string>
 
 #include "job/modelled_cluster.h"
+#include "throughput/packing_rates.h"
 
 namespace outpace::throughput {
 
@@ -45,7 +46,10 @@ struct PackingCosts {
   [[nodiscard]] std::string words(bool server = true) const;
 };
 
-// `payload`: bytes of a gradient as float32.
-[[nodiscard]] PackingCosts packing_costs(const job::ModelledPacking& packing, double payload);
+// `payload`: bytes of a gradient as float32. The rates are those that the user gives, or else
+// `measured`.
+[[nodiscard]] PackingCosts packing_costs(const job::ModelledPacking& packing,
+                                         double payload,
+                                         const PackingRates& measured = {});
 
 }  // namespace outpace::throughput

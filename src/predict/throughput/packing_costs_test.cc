@@ -48,6 +48,19 @@ TEST(PackingCosts, WithoutAServerAreOfWhatWorkersSendEachOther) {
             "payload takes 2 ms, and to unpack it 2 ms");
 }
 
+TEST(PackingCosts, GoByTheRatesOfTheProfile) {
+  const PackingRates measured{.gradients = {{"int8", {1.0, 4.0}}}, .weights = {}};
+  const auto costs = [&](std::optional<double> rate) {
+    return packing_costs(
+        {.gradients = Spec::parse("int8"), .weights = Spec::parse("none"), .rate = rate},
+        kPayload,
+        measured);
+  };
+  EXPECT_DOUBLE_EQ(costs({}).worker_seconds, 0.004);
+  EXPECT_DOUBLE_EQ(costs({}).gradient_seconds, 0.001);
+  EXPECT_DOUBLE_EQ(costs(2.0).worker_seconds, 0.002);  // As the user says.
+}
+
 // 245 chunks: two bytes of count and a bit for each number, beside the numbers as bf16.
 TEST(PackingCosts, TakeEveryNumberOfADeltaToChange) {
   const PackingCosts costs = costs_of("none", "delta");
