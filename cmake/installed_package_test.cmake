@@ -28,6 +28,18 @@ file(GLOB programs RELATIVE ${work}/prefix/bin ${work}/prefix/bin/*)
 if(NOT programs STREQUAL "outpace;outpace-torch")
   message(FATAL_ERROR "outpace and outpace-torch should be installed, and these are: ${programs}")
 endif()
+foreach(file man/man1/outpace-train.1 bash-completion/completions/outpace zsh/site-functions/_outpace
+        fish/vendor_completions.d/outpace.fish outpace/systemd/outpace-server.service
+        outpace/grafana/outpace.json)
+  if(NOT EXISTS ${work}/prefix/share/${file})
+    message(FATAL_ERROR "share/${file} should be installed")
+  endif()
+endforeach()
+file(GLOB versioned ${work}/prefix/lib*/liboutpace.so.[0-9]*
+                    ${work}/prefix/lib*/*/liboutpace.so.[0-9]*)
+if(NOT versioned)
+  message(FATAL_ERROR "liboutpace.so should have a version in its name")
+endif()
 file(GLOB wheel ${work}/prefix/share/outpace/outpace-*.whl)
 run(/usr/bin/python3 -m pip --disable-pip-version-check install --quiet --no-deps --no-index
     --target ${work}/python ${wheel})

@@ -68,6 +68,27 @@ if(OUTPACE_TORCH)
   install(TARGETS outpace-torch)
 endif()
 
+# The program writes them from the options that it declares.
+set(pages_dir ${CMAKE_BINARY_DIR}/pages)
+set(pages man:man/man1 bash:bash-completion/completions zsh:zsh/site-functions
+          fish:fish/vendor_completions.d)
+foreach(page IN LISTS pages)
+  string(REPLACE ":" ";" page ${page})
+  list(GET page 0 kind)
+  list(GET page 1 folder)
+  install(CODE "
+    file(REMOVE_RECURSE ${pages_dir}/${kind})
+    execute_process(COMMAND $<TARGET_FILE:outpace> options --as ${kind} --to ${pages_dir}/${kind}
+                    RESULT_VARIABLE failed)
+    if(failed)
+      message(FATAL_ERROR \"the program wrote no pages: outpace options --as ${kind}\")
+    endif()
+  ")
+  install(DIRECTORY ${pages_dir}/${kind}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
+endforeach()
+install(FILES examples/systemd/outpace-server.service DESTINATION ${CMAKE_INSTALL_DATADIR}/outpace/systemd)
+install(DIRECTORY examples/grafana/ DESTINATION ${CMAKE_INSTALL_DATADIR}/outpace/grafana)
+
 # pip belongs to each user's own environment, so the wheel is installed as a file.
 set(wheel_dir ${CMAKE_BINARY_DIR}/wheel)
 install(CODE "

@@ -45,7 +45,11 @@ set_target_properties(outpace_shared_messages PROPERTIES POSITION_INDEPENDENT_CO
                       CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 
 add_library(outpace_shared SHARED ${shared_objects} $<TARGET_OBJECTS:outpace_shared_messages>)
+# A program that was linked with an older interface finds its own library, or none.
+file(STRINGS ${CMAKE_SOURCE_DIR}/include/outpace/worker_c.h c_version REGEX "^#define OUTPACE_C_VERSION ")
+string(REGEX MATCH "[0-9]+" c_version "${c_version}")
 set_target_properties(outpace_shared PROPERTIES OUTPUT_NAME outpace BUILD_RPATH "\$ORIGIN"
+                      VERSION ${c_version} SOVERSION ${c_version}
                       LIBRARY_OUTPUT_DIRECTORY ${shared_dir})
 find_library(PROTOBUF_LITE libprotobuf-lite.so REQUIRED)
 find_library(SSL_ARCHIVE libssl.a REQUIRED)

@@ -46,6 +46,9 @@ test  python3-wheel           its format
 test  openmpi-bin             mpirun, which starts workers
 test  iproute2                hosts in network namespaces, with their own /etc/hosts
 test  faketime                wall clocks that jump
+test  zsh                     what completes its command lines,
+test  fish                    and this one's
+test  mandoc                  reads and checks the manual pages
 python python3-venv           environments into which users install it
 python python3-pip            makes the wheel of python/outpace,
 python python3-setuptools     with this one,

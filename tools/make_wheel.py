@@ -33,7 +33,8 @@ def main():
 
 def fill(stage, built):
     """What setup.py expects around it."""
-    shutil.copytree(built, stage / "outpace", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(built, stage / "outpace", ignore=shutil.ignore_patterns(
+        "__pycache__", "liboutpace.so.*"))  # A wheel has no links: the library is in it once.
     library = stage / "outpace" / "liboutpace.so"
     run("strip", "--strip-unneeded", library)
     for name, path in needed_by(library).items():

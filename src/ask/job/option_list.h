@@ -46,6 +46,8 @@ class Option {
   [[nodiscard]] const std::string& help() const { return help_; }
   [[nodiscard]] const std::string& default_words() const { return default_words_; }
   [[nodiscard]] const std::vector<std::string>& defaults() const { return defaults_; }
+  // All that it may be, of an enumeration.
+  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
   [[nodiscard]] char letter() const { return letter_; }
   [[nodiscard]] bool is_flag() const { return is_flag_; }
   // Written as "--name" or "--name=VALUE"; and as "--name VALUE", if it may be bare and the next

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/libtorch.h"
 #include "command_line/program.h"
+#include "policy/catalogue.h"
 
 namespace outpace::cli {
 namespace {
@@ -102,11 +103,21 @@ constexpr Command kCommands[] = {
     {"fit",
      "Fit the deep runtime model to recorded runtimes, for --policy dynamic and outpace cutoff",
      nullptr},
-    {command_line::kOptions, "Print every option of every command, as a page of Markdown", nullptr},
+    {command_line::kOptions,
+     "Print every option of every command, or write manual pages and completions of shells",
+     nullptr},
     {"policies",
      "List the policies, staleness rules, optimizers and runtimes, with their options and sources",
      add_policies},
 };
+
+std::vector<std::string> policy_names() {
+  std::vector<std::string> names;
+  for (const policy::Entry& entry : policy::catalogue()) {
+    names.emplace_back(entry.name);
+  }
+  return names;
+}
 
 // Whether this program has nothing for the command of these words, or the one with libtorch more.
 bool wants_libtorch(const std::vector<std::string>& words) {
@@ -130,6 +141,7 @@ command_line::Program outpace_program() {
       .commands = {std::begin(kCommands), std::end(kCommands)},
       .moved = {{"chaos", "", "outpace-lab chaos (docs/chaos.md)"},
                 {"simulate", "--swarm", "outpace-lab swarm (docs/simulation.md)"}},
+      .words_of_type = {{"POLICY", policy_names()}, {"POLICIES", policy_names()}},
       .known_elsewhere = {"role", "gradients"}};  // For what `outpace run` and `join` start.
   const std::map<std::string, AddCommand> with_libtorch = libtorch_commands();
   for (Command& command : program.commands) {

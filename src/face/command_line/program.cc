@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "command_line/command_line.h"
+#include "command_line/options_command.h"
 #include "job/options_page.h"
 #include "run/side_writer.h"
 #include "wire/environment.h"
@@ -31,14 +32,21 @@ struct Declared {
 
 using DeclaredCommands = std::map<std::string, Declared>;
 
-DeclaredCommands declare_commands(const std::vector<Command>& commands) {
+// `pages`: what the command `options` is told.
+DeclaredCommands declare_commands(const std::vector<Command>& commands, OptionsJob& pages) {
   DeclaredCommands declared;
   for (const Command& command : commands) {
-    if (command.add != nullptr) {
-      Declared one{.options = std::make_unique<job::OptionList>(), .run = nullptr};
-      one.run = command.add(*one.options);
-      declared.emplace(command.name, std::move(one));
+    const bool is_options = std::string_view(command.name) == kOptions;
+    if (command.add == nullptr && !is_options) {
+      continue;
     }
+    Declared one{.options = std::make_unique<job::OptionList>(), .run = nullptr};
+    if (is_options) {
+      declare(*one.options, pages);
+    } else {
+      one.run = command.add(*one.options);
+    }
+    declared.emplace(command.name, std::move(one));
   }
   return declared;
 }
@@ -82,18 +90,26 @@ void check_command(const Program& program, const std::vector<std::string>& words
   }
 }
 
-void print_options(const Program& program, const DeclaredCommands& declared) {
+void print_options(const Program& program,
+                   const DeclaredCommands& declared,
+                   const OptionsJob& pages) {
+  job::ProgramPages all{.name = program.name,
+                        .what = program.what,
+                        .version = OUTPACE_VERSION,
+                        .commands = {},
+                        .words_of_type = program.words_of_type};
   std::vector<std::pair<std::string, const job::OptionList*>> lists;
   for (const Command& command : program.commands) {
     const auto found = declared.find(command.name);
     if (found != declared.end() && !command.hidden) {
       const std::string prefix = program.options_by_name ? "" : program.name + " ";
       lists.emplace_back(prefix + command.name, found->second.options.get());
+      all.commands.push_back({command.name, command.what, found->second.options.get()});
     }
   }
   const std::string tables =
       program.options_by_name ? job::options_page(lists) : job::option_tables(lists);
-  std::fputs((program.options_head + tables).c_str(), stdout);
+  write_options(pages, all, program.options_head + tables);
 }
 
 void add_commands(const Program& program, const DeclaredCommands& declared, CLI::App& app) {
@@ -120,11 +136,10 @@ std::vector<std::string> all_names(const DeclaredCommands& declared) {
   return all;
 }
 
-int run_chosen(const Program& program, const DeclaredCommands& declared, const CLI::App& chosen) {
-  if (chosen.get_name() == kOptions) {
-    print_options(program, declared);
-    return 0;
-  }
+int run_chosen(const Program& program,
+               const DeclaredCommands& declared,
+               const OptionsJob& pages,
+               const CLI::App& chosen) {
   std::vector<std::string> known = all_names(declared);
   known.insert(known.end(), program.known_elsewhere.begin(), program.known_elsewhere.end());
   const Declared& command = declared.at(chosen.get_name());
@@ -132,6 +147,10 @@ int run_chosen(const Program& program, const DeclaredCommands& declared, const C
               program.reads_environment ? wire::environment_variables() : Variables{},
               known,
               *command.options);
+  if (chosen.get_name() == kOptions) {
+    print_options(program, declared, pages);
+    return 0;
+  }
   return command.run(*command.options);
 }
 
@@ -140,7 +159,8 @@ int run_chosen(const Program& program, const DeclaredCommands& declared, const C
 int run(const Program& program, const std::vector<std::string>& words) {
   check_command(program, words);
   CLI::App app(program.what, program.name);
-  const DeclaredCommands declared = declare_commands(program.commands);
+  OptionsJob pages;
+  const DeclaredCommands declared = declare_commands(program.commands, pages);
   add_commands(program, declared, app);
   try {
     std::vector<std::string> joined = words;
@@ -149,7 +169,7 @@ int run(const Program& program, const std::vector<std::string>& words) {
       joined = join_values(words, *found->second.options);
     }
     parse_words(app, std::move(joined));
-    return run_chosen(program, declared, *app.get_subcommands().front());
+    return run_chosen(program, declared, pages, *app.get_subcommands().front());
   } catch (const CLI::Success& success) {
     return app.exit(success);
   }

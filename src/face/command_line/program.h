@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@
 
 namespace outpace::command_line {
 
-// The command that prints the options of all others. Its row in the table has no function.
+// The command that prints the options of all commands, as a page, manual pages or completions. Its
+// row in the table has no function.
 inline constexpr const char* kOptions = "options";
 
 // What this program used to have, and another one has.
@@ -30,6 +32,8 @@ struct Program {
   std::vector<Moved> moved{};
   // Whether the variable OUTPACE_POLICY sets --policy.
   bool reads_environment = true;
+  // For completions: what options of a type may be, where their names do not say it.
+  std::map<std::string, std::vector<std::string>> words_of_type{};
   // Options of other processes; their variables are no mistake.
   std::vector<std::string> known_elsewhere{};
 };

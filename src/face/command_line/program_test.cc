@@ -1,12 +1,14 @@
 #include "command_line/program.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "base/refusal_test.h"
+#include "base/temporary_directory_test.h"
 
 namespace outpace::command_line {
 namespace {
@@ -68,9 +70,25 @@ TEST(Program, KeepsAHiddenCommandOutOfItsHelp) {
   EXPECT_NE(help.find("End at once"), std::string::npos) << help;
   EXPECT_EQ(help.find("part"), std::string::npos) << help;
   EXPECT_EQ(refusal({"parts"}), "unknown command 'parts'; known: end, options");
-  EXPECT_EQ(printed_by({"options"}),
+  const std::string page = printed_by({"options"});
+  EXPECT_EQ(page.substr(0, page.find("\n## sample options")),
             "# Head\n\n## sample end\n\n| option | type | default | what it does |\n"
             "|---|---|---|---|\n| `--code` | COUNT | 3 | Exit code |\n");
+  EXPECT_EQ(page.find("sample part"), std::string::npos);
+}
+
+TEST(Program, WritesManualPagesAndCompletions) {
+  const TemporaryDirectory folder;
+  const std::string man = (folder / "man").string();
+  EXPECT_EQ(run(sample(), {"options", "--as", "man", "--to", man}), 0);
+  EXPECT_TRUE(std::filesystem::exists(folder / "man" / "sample.1"));
+  EXPECT_NE(contents(folder / "man" / "sample-end.1").find("Exit code"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder / "man" / "sample-part.1"));
+  EXPECT_EQ(refusal({"options", "--as", "man"}), "--as man writes several files; add --to FOLDER");
+  EXPECT_NE(printed_by({"options", "--as", "bash"}).find("complete -F _sample sample"),
+            std::string::npos);
+  EXPECT_EQ(run(sample(), {"options", "--as", "zsh", "--to", man}), 0);
+  EXPECT_NE(contents(folder / "man" / "_sample").find("#compdef sample"), std::string::npos);
 }
 
 TEST(Program, ReadsVariablesOnlyIfTheyAreItsOwn) {
