@@ -12,6 +12,7 @@ using command_line::Run;
 
 [[nodiscard]] Run add_train(job::OptionList& options);
 [[nodiscard]] Run add_run(job::OptionList& options);
+[[nodiscard]] Run add_doctor(job::OptionList& options);
 [[nodiscard]] Run add_join(job::OptionList& options);
 [[nodiscard]] Run add_server(job::OptionList& options);
 [[nodiscard]] Run add_reduce(job::OptionList& options);

@@ -68,6 +68,10 @@ constexpr Command kCommands[] = {
     {"checkpoint",
      "List, verify and print a run's checkpoints, or take the weights out of one",
      add_checkpoint},
+    {"doctor",
+     "Say what this machine can do for a run, what stands in the way, and whether it reaches a "
+     "server",
+     add_doctor},
     {"certs",
      "Make the certificates by which a job's server and workers know each other over TLS",
      add_certs},
