@@ -109,7 +109,7 @@ tidy:    ## the rules of tools/tidy.py, which `make test` runs too
 # What generates headers is built first; nothing else needs to be.
 lint: build/dev/build.ninja  ## clang-tidy on the program, but for sources that passed before
 	@tools/install-packages.sh ci
-	$(BUILD) dev --target commit wire/outpace.pb.h
+	$(BUILD) dev --target commit wire/outpace.pb.h events/tensorboard.pb.h
 	python3 -B tools/lint.py build/dev --jobs $(JOBS) $(LINT_ARGS)
 
 SINCE ?= HEAD~1

@@ -8,47 +8,21 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <google/protobuf/wire_format_lite.h>
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "tensorboard.pb.h"
 
 namespace outpace::record {
 namespace {
 
 namespace fs = std::filesystem;
-using google::protobuf::internal::WireFormatLite;
-using google::protobuf::io::CodedOutputStream;
-using google::protobuf::io::StringOutputStream;
-
 static_assert(std::endian::native == std::endian::little);
 
-// Fields of an Event,
-constexpr int kWallTime = 1;
-constexpr int kStep = 2;
-constexpr int kFileVersion = 3;
-constexpr int kSummary = 5;
-constexpr int kSessionLog = 7;
-// of a SessionLog, and its value for a start,
-constexpr int kStatus = 1;
-constexpr int kStart = 1;
-// of a Summary,
-constexpr int kValue = 1;
-// and of one of its values.
-constexpr int kTag = 1;
-constexpr int kSimpleValue = 2;
-
-template <typename Write>
-std::string message(const Write& write) {
-  std::string bytes;
-  {
-    StringOutputStream stream(&bytes);
-    CodedOutputStream out(&stream);
-    write(out);
-  }
-  return bytes;
+tensorboard::Event event_at(WallTime time) {
+  tensorboard::Event event;
+  event.set_wall_time(time.seconds);
+  return event;
 }
 
 // A checksum of data that holds checksums is weak, so the format masks them.
@@ -79,21 +53,15 @@ TensorBoardLog::TensorBoardLog(const fs::path& folder,
                 "cannot write " + path_.string() + ": " +
                     std::error_code(errno, std::generic_category()).message());
   }
-  append_record(message([&](CodedOutputStream& out) {
-    WireFormatLite::WriteDouble(kWallTime, begin.wall.seconds, &out);
-    WireFormatLite::WriteString(kFileVersion, "brain.Event:2", &out);
-  }));
+  tensorboard::Event version = event_at(begin.wall);
+  version.set_file_version("brain.Event:2");
+  append_record(version.SerializeAsString());
   if (begin.goes_on) {
-    append_record(message([&](CodedOutputStream& out) {
-      WireFormatLite::WriteDouble(kWallTime, begin.wall.seconds, &out);
-      // The first step that is forgotten.
-      WireFormatLite::WriteInt64(kStep, static_cast<std::int64_t>(count(*begin.goes_on)) + 1, &out);
-      WireFormatLite::WriteBytes(kSessionLog,
-                                 message([](CodedOutputStream& inner) {
-                                   WireFormatLite::WriteEnum(kStatus, kStart, &inner);
-                                 }),
-                                 &out);
-    }));
+    tensorboard::Event start = event_at(begin.wall);
+    // The first step that is forgotten.
+    start.set_step(static_cast<std::int64_t>(count(*begin.goes_on)) + 1);
+    start.mutable_session_log()->set_status(tensorboard::SessionLog::START);
+    append_record(start.SerializeAsString());
   }
 }
 
@@ -129,20 +97,14 @@ void TensorBoardLog::append(WallTime time, const server::Evaluation& evaluation)
 }
 
 void TensorBoardLog::append(WallTime time, std::uint64_t step, std::span<const Scalar> scalars) {
-  const std::string summary = message([&](CodedOutputStream& out) {
-    for (const Scalar& scalar : scalars) {
-      const std::string value = message([&](CodedOutputStream& inner) {
-        WireFormatLite::WriteString(kTag, std::string(scalar.tag), &inner);
-        WireFormatLite::WriteFloat(kSimpleValue, static_cast<float>(scalar.value), &inner);
-      });
-      WireFormatLite::WriteBytes(kValue, value, &out);
-    }
-  });
-  append_record(message([&](CodedOutputStream& out) {
-    WireFormatLite::WriteDouble(kWallTime, time.seconds, &out);
-    WireFormatLite::WriteInt64(kStep, static_cast<std::int64_t>(step), &out);
-    WireFormatLite::WriteBytes(kSummary, summary, &out);
-  }));
+  tensorboard::Event event = event_at(time);
+  event.set_step(static_cast<std::int64_t>(step));
+  for (const Scalar& scalar : scalars) {
+    tensorboard::Summary::Value& value = *event.mutable_summary()->add_value();
+    value.set_tag(std::string(scalar.tag));
+    value.set_simple_value(static_cast<float>(scalar.value));
+  }
+  append_record(event.SerializeAsString());
 }
 
 void TensorBoardLog::append_record(const std::string& event) {
