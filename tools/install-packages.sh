@@ -23,6 +23,7 @@ build libabsl-dev             a vector whose first element needs no allocation
 build libprotobuf-dev         messages
 build protobuf-compiler       generates their classes
 build libssl-dev              TLS between machines, and its certificates
+build libzstd-dev             compresses what a run has recorded
 build libfmt-dev              formatting
 build libspdlog-dev           logging
 build libcli11-dev            the command line

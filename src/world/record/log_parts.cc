@@ -1,7 +1,6 @@
-// Tested by src/world/record/decision_log_test.cc.
-
 #include "record/log_parts.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -12,15 +11,28 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "record/log_fields.h"
+#include "record/zstd_file.h"
 
 namespace outpace::record {
 namespace {
 
 using nlohmann::json;
 
+// Bytes of a part: small enough that most of a log is compressed, and large enough to compress
+// well.
+std::uint64_t bytes_of_part(std::uint64_t bytes_max) {
+  constexpr std::uint64_t kFew = 8;
+  constexpr std::uint64_t kMany = 64;
+  constexpr std::uint64_t kWell = 256 * 1024;
+  return std::min(bytes_max / kFew, std::max(kWell, bytes_max / kMany));
+}
+
 // The number of a part of this log by its file's name; nothing if it is no later part.
-std::optional<std::uint32_t> number_of_part(const std::filesystem::path& file,
+std::optional<std::uint32_t> number_of_part(std::filesystem::path file,
                                             const std::filesystem::path& first_part) {
+  if (file.extension() == kCompressed) {
+    file.replace_extension();
+  }
   const std::string stem = file.stem().string();
   const std::string start = first_part.stem().string() + "-";
   if (file.extension() != first_part.extension() || !stem.starts_with(start)) {
@@ -63,7 +75,7 @@ LogParts::LogParts(std::filesystem::path path, std::string first_line, DecisionL
     : path_(std::move(path)),
       first_line_(std::move(first_line)),
       options_(std::move(options)),
-      part_max_(options_.bytes_max / kDecisionPartsMax),
+      part_max_(bytes_of_part(options_.bytes_max)),
       file_(path_,
             {.told = options_.told, .mark = kDecisionGap, .queue = options_.queue},
             [this](OutputFile& file) {
@@ -93,6 +105,7 @@ bool LogParts::keeps_next() {
 }
 
 void LogParts::begin_next_part(OutputFile& file) {
+  const std::uint64_t bytes = file.size();
   try {
     file.go_on_in(part_of_log(path_, part_ + 1), first_line(part_ + 1));
   } catch (const Error& error) {
@@ -104,19 +117,35 @@ void LogParts::begin_next_part(OutputFile& file) {
     options_.told(error.what() + std::string("; ") + file.path().string() + " grows instead");
     return;
   }
-  ++part_;
-  part_max_ = options_.bytes_max / kDecisionPartsMax;
-  if (part_ > kDecisionPartsMax) {
+  part_max_ = bytes_of_part(options_.bytes_max);
+  end_part(part_++, bytes);
+  while (!middle_.empty() && bytes_ + part_max_ > options_.bytes_max) {
+    const auto oldest = part_of_log(path_, part_ - static_cast<std::uint32_t>(middle_.size()));
     std::error_code ignored;
-    std::filesystem::remove(part_of_log(path_, part_ - (kDecisionPartsMax - 1)), ignored);
+    std::filesystem::remove(oldest, ignored);
+    std::filesystem::remove(compressed_name(oldest), ignored);
+    bytes_ -= middle_.front();
+    middle_.pop_front();
   }
+}
+
+void LogParts::end_part(std::uint32_t part, std::uint64_t bytes) {
+  if (part > 1) {
+    try {
+      bytes = compress_file(part_of_log(path_, part));
+    } catch (const Error&) {
+      // It stays as it is, which readers know as well.
+    }
+    middle_.push_back(bytes);
+  }
+  bytes_ += bytes;
 }
 
 LogLines::LogLines(Kind kind, std::function<void(const Fields&)> begins)
     : kind_(std::move(kind)),
       begins_(std::move(begins)),
       path_(kind_.first_part),
-      file_(path_, std::ios::binary) {
+      file_(open_content(path_)) {
   if (!file_) {
     throw usage_error("cannot read " + path_.string() + ": " +
                       std::error_code(errno, std::generic_category()).message());
@@ -212,7 +241,7 @@ bool LogLines::open_part(std::uint32_t part) {
         part_of_log(kind_.first_part, part).string());
     return false;
   }
-  std::ifstream file(part_of_log(kind_.first_part, part), std::ios::binary);
+  std::ifstream file = open_content(part_of_log(kind_.first_part, part));
   std::string first;
   if (!std::getline(file, first) || file.eof()) {  // Its writer has made it a moment ago.
     cut_short_ = !first.empty();
@@ -252,28 +281,24 @@ void LogLines::refuse(const std::string& why) const {
 std::uint64_t LogLines::bytes() const {
   std::uint64_t all = 0;
   for (std::uint32_t part = 1;; ++part) {
-    std::error_code failed;
-    const std::uintmax_t size =
-        std::filesystem::file_size(part_of_log(kind_.first_part, part), failed);
-    if (failed) {
+    const auto size = content_bytes(part_of_log(kind_.first_part, part));
+    if (!size) {
       return all;
     }
-    all += size;
+    all += *size;
   }
 }
 
 bool LogLines::go_to(std::uint64_t byte) {
   for (std::uint32_t part = 1;; ++part) {
-    std::error_code failed;
-    const std::uintmax_t size =
-        std::filesystem::file_size(part_of_log(kind_.first_part, part), failed);
-    if (failed) {
+    const auto size = content_bytes(part_of_log(kind_.first_part, part));
+    if (!size) {
       return false;
     }
-    if (byte < size) {
+    if (byte < *size) {
       return enter_part(part, byte);
     }
-    byte -= size;
+    byte -= *size;
   }
 }
 
@@ -283,24 +308,21 @@ void LogLines::go_near_end(std::uint64_t bytes) {
     newest = *next;
   }
   for (std::uint32_t part = newest;; --part) {
-    std::error_code failed;
-    const std::uintmax_t size =
-        std::filesystem::file_size(part_of_log(kind_.first_part, part), failed);
-    const bool first =
-        part == 1 || !std::filesystem::exists(part_of_log(kind_.first_part, part - 1), failed);
-    if (failed) {
+    const auto size = content_bytes(part_of_log(kind_.first_part, part));
+    if (!size) {
       return;
     }
-    if (first || size >= bytes) {
-      enter_part(part, size > bytes ? size - bytes : 0);
+    const bool first = part == 1 || !content_bytes(part_of_log(kind_.first_part, part - 1));
+    if (first || *size >= bytes) {
+      enter_part(part, *size > bytes ? *size - bytes : 0);
       return;
     }
-    bytes -= size;
+    bytes -= *size;
   }
 }
 
 bool LogLines::enter_part(std::uint32_t part, std::uint64_t byte) {
-  std::ifstream file(part_of_log(kind_.first_part, part), std::ios::binary);
+  std::ifstream file = open_content(part_of_log(kind_.first_part, part));
   // The byte before may be the end of a line. The first line of a part is no decision.
   std::uint64_t at = byte == 0 ? 0 : byte - 1;
   file.seekg(static_cast<std::streamoff>(at));

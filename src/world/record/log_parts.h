@@ -1,12 +1,13 @@
 // A log of lines in JSON, perhaps in parts: decisions.jsonl, and what peers decided (peer_log.h).
 //
-// A log that is kept below a size is in parts, decisions.jsonl, decisions-2.jsonl and so on, of
-// which the first and the newest are kept. The first line of each says what the log is. A reader
-// ends at the first gap. Tested by src/world/record/decision_log_test.cc.
+// A log that is kept below a size is in parts, decisions.jsonl, decisions-2.jsonl.zst and so on, of
+// which the first and the newest are kept. All but these two are compressed (zstd_file.h), in a
+// tenth of the bytes. The first line of each says what the log is. A reader ends at the first gap.
 
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -21,16 +22,15 @@
 namespace outpace::record {
 
 inline constexpr const char* kDecisionGap = R"({"gap":true})";  // A line in place of others.
-inline constexpr std::uint32_t kDecisionPartsMax = 8;  // For a log that is kept below a size.
 
 struct DecisionLogOptions {
   std::uint64_t every = 1;      // Keep each `every`-th decision.
-  std::uint64_t bytes_max = 0;  // All parts together, about; 0: one part without end.
+  std::uint64_t bytes_max = 0;  // All parts on the disk, about; 0: one part without end.
   GapTold told{};               // The log may have gaps (output_file.h); null: failures are thrown.
   WriteQueue* queue = nullptr;  // Writes the log (output_file.h); null: the caller does.
 };
 
-// decisions.jsonl, decisions-2.jsonl, ...; the first part is 1.
+// decisions.jsonl, decisions-2.jsonl, ...; the first part is 1. It may be there compressed.
 [[nodiscard]] std::filesystem::path part_of_log(const std::filesystem::path& path,
                                                 std::uint32_t part);
 // The first part after this one that is there; nothing if none is.
@@ -51,6 +51,8 @@ class LogParts {
   [[nodiscard]] std::string first_line(std::uint32_t part) const;
   // By the thread that writes: before a part that is large enough grows.
   void begin_next_part(OutputFile& file);
+  // Compresses it, unless it is the first. `bytes`: of it.
+  void end_part(std::uint32_t part, std::uint64_t bytes);
 
   const std::filesystem::path path_;
   const std::string first_line_;
@@ -58,7 +60,9 @@ class LogParts {
   std::uint64_t skipped_ = 0;  // Decisions since the last one that was kept.
   // The writing thread's:
   std::uint32_t part_ = 1;
-  std::uint64_t part_max_;  // Bytes of the present part, at which the next one begins.
+  std::uint64_t part_max_;            // Bytes of the present part, at which the next one begins.
+  std::uint64_t bytes_ = 0;           // On the disk, of all parts before it.
+  std::deque<std::uint64_t> middle_;  // By part between the first and the present one.
   OutputFile file_;
 };
 

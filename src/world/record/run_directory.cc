@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "record/toml_file.h"
+#include "record/zstd_file.h"
 
 namespace outpace::record {
 namespace {
@@ -183,7 +184,8 @@ std::uintmax_t RunDirectory::thin(const fs::path& folder) const {
   return before - bytes_under(folder);
 }
 
-bool RunDirectory::is_decisions(const fs::path& name) const {
+bool RunDirectory::is_decisions(const fs::path& file) const {
+  const fs::path name = file.extension() == kCompressed ? file.stem() : file;
   const std::string first = decisions().stem().string();
   const std::string stem = name.stem().string();
   return name.extension() == decisions().extension() &&
@@ -210,6 +212,10 @@ bool RunDirectory::moves_when_it_goes_on(const fs::path& name) const {
 
 bool RunDirectory::is_half_written(const fs::path& name) const {
   const std::string text = name.string();
+  const std::size_t mark = text.find(kHalfWritten);
+  if (mark != std::string::npos && is_decisions(text.substr(0, mark))) {
+    return true;
+  }
   return std::ranges::any_of(files(), [&](const fs::path& file) {
     const std::string begin = file.filename().string() + kHalfWritten;
     return text.starts_with(begin) && parse_count(text.substr(begin.size())).has_value();

@@ -70,7 +70,8 @@ TEST(RunDirectory, SaysInOneLineThatItCannotBeMade) {
 TEST(RunDirectory, ThatGoesOnMovesItsOwnFilesAloneToTheEarlierOnes) {
   const TemporaryDirectory directory;
   const std::vector<std::string> own{"decisions.jsonl",
-                                     "decisions-2.jsonl",
+                                     "decisions-2.jsonl.zst",
+                                     "decisions-2.jsonl.zst.tmp-7",
                                      "metrics.jsonl",
                                      "runtimes.csv",
                                      "server.log",
