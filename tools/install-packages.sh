@@ -47,6 +47,7 @@ test  python3-wheel           its format
 test  openmpi-bin             mpirun, which starts workers
 test  iproute2                hosts in network namespaces, with their own /etc/hosts
 test  faketime                wall clocks that jump
+test  zstd                    reads what a run has recorded
 test  zsh                     what completes its command lines,
 test  fish                    and this one's
 test  mandoc                  reads and checks the manual pages

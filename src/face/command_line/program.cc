@@ -102,8 +102,11 @@ void print_options(const Program& program,
   for (const Command& command : program.commands) {
     const auto found = declared.find(command.name);
     if (found != declared.end() && !command.hidden) {
-      const std::string prefix = program.options_by_name ? "" : program.name + " ";
-      lists.emplace_back(prefix + command.name, found->second.options.get());
+      if (program.options_by_name) {
+        lists.emplace_back(command.name, found->second.options.get());
+      } else if (std::string_view(command.name) != kOptions) {  // Its --help says it all.
+        lists.emplace_back(program.name + " " + command.name, found->second.options.get());
+      }
       all.commands.push_back({command.name, command.what, found->second.options.get()});
     }
   }

@@ -70,11 +70,9 @@ TEST(Program, KeepsAHiddenCommandOutOfItsHelp) {
   EXPECT_NE(help.find("End at once"), std::string::npos) << help;
   EXPECT_EQ(help.find("part"), std::string::npos) << help;
   EXPECT_EQ(refusal({"parts"}), "unknown command 'parts'; known: end, options");
-  const std::string page = printed_by({"options"});
-  EXPECT_EQ(page.substr(0, page.find("\n## sample options")),
+  EXPECT_EQ(printed_by({"options"}),
             "# Head\n\n## sample end\n\n| option | type | default | what it does |\n"
             "|---|---|---|---|\n| `--code` | COUNT | 3 | Exit code |\n");
-  EXPECT_EQ(page.find("sample part"), std::string::npos);
 }
 
 TEST(Program, WritesManualPagesAndCompletions) {
