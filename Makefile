@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo install uninstall test test-slurm test-kubernetes test-faults test-dashboard resume-soak chaos lab release dev quick docs golden format tidy lines lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-compress bench-checkpoint bench-detector bench-page python \
+.PHONY: help setup demo install uninstall test test-slurm test-kubernetes test-faults test-dashboard resume-soak chaos lab release dev quick docs site golden format tidy lines lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-compress bench-checkpoint bench-detector bench-page python \
         bench-chaos bench-peers bench-python measure-examples reproduce-staleness reproduce-speed-up reproduce-cifar10 saps-bound saps-sooner every-policy balanced-sooner policy-change many-workers validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -95,6 +95,12 @@ docs: build/dev/build.ninja  ## write docs/options.md from what the program says
 	$(BUILD) dev --target outpace
 	build/dev/outpace options > docs/options.md
 
+# PICTURES=FOLDER takes screenshots of it, which needs Chromium.
+site:    ## the pages as a site with search and references of C++ and Python: build/site/html
+	@tools/install-packages.sh site $(if $(PICTURES),browser)
+	$(PYTHON) -B tools/site/build.py
+	$(if $(PICTURES),$(PYTHON) -B tools/site/pictures.py build/site/html $(PICTURES))
+
 golden: build/dev/build.ninja  ## rewrite src/*/*/testdata from what the code says; then read the diff
 	$(BUILD) dev --target unit_tests
 	UPDATE_GOLDEN=1 ctest --preset dev -L 'pure|unit' -R Scenario; git diff --stat
@@ -135,6 +141,7 @@ build/dev/tests-passed: $(shell find CMakeLists.txt CMakePresets.json cmake src 
 ci:      ## everything that must pass before a change lands
 	@tools/install-packages.sh build ci
 	clang-format --dry-run -Werror $(SOURCES)
+	$(MAKE) --no-print-directory site
 	$(MAKE) --no-print-directory lint
 	$(MAKE) --no-print-directory build/dev/tests-passed
 	$(MAKE) --no-print-directory tsan

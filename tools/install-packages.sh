@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that a job needs; says nothing if they are all there.
 #
-#   tools/install-packages.sh [build] [test] [python] [ci] [fuzz] [hosts] [slurm] [peers] [browser]   the groups wanted; "build" if none is named
+#   tools/install-packages.sh [build] [test] [python] [ci] [fuzz] [hosts] [slurm] [peers] [browser] [site]   the groups wanted; "build" if none is named
 #
 # The list below is the only one. A new library also needs a paragraph in DECISIONS.md.
 set -euo pipefail
@@ -64,6 +64,9 @@ browser chromium-headless-shell   the page as a browser shows it
 browser python3-websocket     drives it
 browser prometheus            scrapes a run, and checks its metrics
 browser fonts-dejavu-core     letters in screenshots
+site  mkdocs                  the pages as a site,
+site  mkdocs-material         its theme and its search
+site  doxygen                 what the public headers declare
 ci    clang-format            the format check; 14
 ci    clang-tidy              the lint; 14
 fuzz  clang                   libFuzzer, which invents input
@@ -79,7 +82,7 @@ wanted=()
 for group in "${@:-build}"; do
   mapfile -t of_group < <(packages | awk -v group="$group" '$1 == group { print $2 }')
   if [ ${#of_group[@]} -eq 0 ]; then
-    say "no group '$group'; there are build, test, python, ci, fuzz, hosts, slurm, peers and browser"
+    say "no group '$group'; there are build, test, python, ci, fuzz, hosts, slurm, peers, browser and site"
     exit 2
   fi
   wanted+=("${of_group[@]}")

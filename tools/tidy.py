@@ -5,6 +5,7 @@ which folder may include which, and which are pure, so that there is only one li
 tidy_test.py proves that every rule fires.
 """
 
+import os
 import pathlib
 import re
 import sys
@@ -321,20 +322,25 @@ def page_problems(root):
                             "on the second one")
 
 
+def anchor_of(heading):
+    """The name that GitHub gives to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
 def anchors_of(text):
-    """The names that GitHub gives to the headings of a page."""
+    """The names of the headings of a page."""
     found = []
     for heading in re.findall(r"^#+ (.*)$", re.sub(r"(?ms)^```.*?^```$", "", text), re.MULTILINE):
-        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
-        name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        name = anchor_of(re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading))
         found.append(f"{name}-{found.count(name)}" if name in found else name)
     return found
 
 
 def link_problems(root):
     """Links of pages to files and headings that are not there."""
-    for path in sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")]):
-        text = path.read_text()
+    pages = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / "examples").rglob("*.md")]
+    for path in sorted(pages):
+        text = re.sub(r"(?ms)^```.*?^```$", lambda code: "\n" * code[0].count("\n"), path.read_text())
         for link in re.finditer(r"\]\(([^()\s]+)\)", text):
             place, _, anchor = link[1].partition("#")
             if re.match(r"\w+:", place):
@@ -345,6 +351,16 @@ def link_problems(root):
                 yield path, number, f"the link {link[1]} leads nowhere"
             elif anchor and target.suffix == ".md" and anchor not in anchors_of(target.read_text()):
                 yield path, number, f"the link {link[1]} names no heading of that page"
+
+
+def index_problems(root):
+    """Pages that docs/README.md, the table of contents, does not list."""
+    index = root / "docs" / "README.md"
+    listed = {os.path.normpath(root / "docs" / link)
+              for link in re.findall(r"\]\(([^()#\s]+)\)", index.read_text())} if index.exists() else ()
+    for path in sorted((root / "docs").rglob("*.md")) if index.exists() else ():
+        if path != index and str(path) not in listed:
+            yield path, 1, "docs/README.md does not list this page; say there who wants it"
 
 
 def unrun_problems(root):
@@ -394,6 +410,7 @@ def problems(root):
     yield from page_problems(root)
     yield from phrase_problems(root)
     yield from link_problems(root)
+    yield from index_problems(root)
     yield from unrun_problems(root)
 
 

@@ -284,6 +284,18 @@ class Tidy(unittest.TestCase):
                                    "[d](https://example.org/#x) [e](#page)\n\n# Page\n")
         self.assert_clean()
 
+    def test_links_of_an_example_and_links_in_code(self):
+        self.write("examples/one/README.md", "# One\n\n```\n[a](b)\n```\n[run](../run.md)\n")
+        self.assert_found("examples/one/README.md:6", "the link ../run.md leads nowhere")
+
+    def test_a_page_that_the_table_of_contents_leaves_out(self):
+        self.write("docs/README.md", "# Contents\n\n- [Run](run.md): a run\n- [First](first/run.md)\n")
+        self.write("docs/run.md", "# Run\n")
+        self.write("docs/first/run.md", "# First\n")
+        self.assert_clean()
+        self.write("docs/first/other.md", "# Other\n")
+        self.assert_found("docs/first/other.md:1", "docs/README.md does not list this page")
+
     def test_a_generated_page_may_be_long(self):
         self.write("docs/options.md", "\n" * (tidy.PAGE_LINES_MAX + 1))
         self.assert_clean()

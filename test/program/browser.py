@@ -114,11 +114,13 @@ class Browser:
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
 
-    def picture(self, path):
-        """The whole page, as a PNG file. All of it is in sight, for a page need not draw the rest."""
+    def picture(self, path, most=None):
+        """The whole page, or its first `most` pixels, as a PNG file. All of it is in sight, for a page
+        need not draw the rest."""
         width = self.value("innerWidth")
         height = 0
-        while height != (height := self.value("document.documentElement.scrollHeight")):
+        whole = f"Math.min(document.documentElement.scrollHeight, {most or 'Infinity'})"
+        while height != (height := self.value(whole)):
             self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
                       deviceScaleFactor=1, mobile=width < 500)
             self.value("new Promise(done => setTimeout(done, 300))")
