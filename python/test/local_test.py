@@ -229,6 +229,21 @@ class Phases(unittest.TestCase):
         self.assertEqual(len(optimizer.state), 0)
         self.assertIn("turned away (not finite)", said.getvalue())
 
+    def test_a_step_leaves_no_gradient_behind_unless_the_loop_is_plain(self):
+        for by_job in (True, False):
+            with self.subTest(by_job=by_job):
+                job = Job([2])
+                for _ in range(2):  # Without zero_grad().
+                    job.hand_out()
+                    loss = job.net(torch.ones(2)).sum()
+                    if by_job:
+                        job.steps.backward(loss, None, None, False)
+                    else:
+                        loss.backward()
+                    job.optimizers[0].step()
+                # Each gradient is 1, and the rate 0.5: two steps; or three, for the first counts twice.
+                self.assertEqual(job.pushes()[0][1], [1.0] * 3 if by_job else [1.5] * 3)
+
     def test_the_loss_is_the_mean_of_the_steps(self):
         job = Job([2])
         for losses in ((1.0, 3.0), (2.0,)):  # Passes of a step add up.

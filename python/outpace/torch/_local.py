@@ -93,6 +93,7 @@ class LocalSteps(Steps):
         self._losses: List[Any] = []  # Of this phase's steps: numbers, or tensors not waited for.
         self._passes: List[Any] = []  # The losses of the next step's passes,
         self._values: List[float] = []  # or what the script says in their place.
+        self._by_job = False  # The script has job.backward(loss): then a step leaves no gradient behind.
         for member in self._members:
             self._watch(member)
 
@@ -105,6 +106,7 @@ class LocalSteps(Steps):
                 return None
             result = own_step(*arguments, **options)
             count_step(optimizer)
+            self._forget(member)
             self._after_step(member)
             return result
 
@@ -230,6 +232,7 @@ class LocalSteps(Steps):
             raise OutpaceError(f"backward: the loss has shape {list(loss.shape)}; it must be a "
                                "scalar: write reduction=\"mean\", or loss.mean()")
         loss.backward(**options)
+        self._by_job = True
         if value is None:
             self._passes.append(loss.detach())
         else:
@@ -271,9 +274,17 @@ class LocalSteps(Steps):
                                "job.backward(loss / K): optimizer.step()")
         return True
 
+    def _forget(self, member: Member) -> None:
+        """As without local steps, where zero_grad() is not needed. A plain loop has its own."""
+        if self._by_job:
+            for parameter in member.parameters:
+                parameter.grad = None
+
     def _after_step(self, member: Member) -> None:
         member.stepped = self._stepped = True
         if all(one.stepped for one in self._members):
+            for one in self._members:
+                self._forget(one)  # What passes added to the first after its step.
             self._count_parts()
             if self._travelling is not None:
                 self._take_up(waits=self._given == len(self._parts))
