@@ -2,7 +2,8 @@
 
     tools/site/pictures.py build/site/html FOLDER
 
-It fails if any page is wider than a phone, or if one asks another host for anything.
+It fails if any page is wider than a phone, if one asks another host for anything, or if the search
+does not find a word.
 tools/install-packages.sh site browser brings what it needs.
 """
 
@@ -17,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "test" / "p
 from browser import Browser  # noqa: E402
 
 PAGES = {"home": "index.html", "contents": "docs/index.html",
-         "run": "docs/run.html", "options": "docs/options.html",
+         "tutorial": "docs/tutorials/3-your-cluster.html", "options": "docs/options.html",
          "cpp": "include/outpace/worker.h.html", "python": "python/outpace/torch/__init__.py.html"}
 HEIGHT = 2400  # Of a picture, at most: what is below looks alike.
 
@@ -52,6 +53,20 @@ def faults(browser, address, site):
         yield from (f"{page} asks for {one}" for one in asked if not one.startswith(address))
 
 
+def search(browser, address):
+    """Yields what is wrong with the search of one word."""
+    browser.look(1280, False)
+    browser.open(f"{address}/index.html")
+    browser.value("document.querySelector('.md-search__input').focus()")
+    browser.until("document.querySelector('.md-search-result__meta').textContent.includes('Type')",
+                  "the index of the search")
+    browser.call("Input.insertText", text="expel")
+    browser.press("Shift")  # It looks when a key is let go.
+    found, _ = browser.until("document.querySelector('.md-search-result__list').textContent", "results")
+    if "second machine joins" not in found:
+        yield f"the search for 'expel' does not find the tutorial: {found[:300]}"
+
+
 def main():
     site, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
@@ -62,7 +77,7 @@ def main():
     try:
         address = f"http://127.0.0.1:{server.server_port}"
         pictures(browser, address, folder)
-        problems = [*faults(browser, address, site), *browser.problems]
+        problems = [*search(browser, address), *faults(browser, address, site), *browser.problems]
     finally:
         browser.close()
         server.shutdown()
