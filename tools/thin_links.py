@@ -9,7 +9,7 @@ workers' are long, with a round trip of --round-trip and --loss. Certificates ar
 (--delays), so few cores suffice. The workers' own rates count the delays alone, so that what
 computing takes beside them lowers the share, too.
 
-Ten million weights, with ten minutes a run and H = 50 (not measured yet):
+Ten million weights, with ten minutes a run and H = 50 (measured: docs/thin-links.md):
 
     sudo python3 -B tools/thin_links.py --outpace build/release/outpace --data text:FILE,context=32 \
         --network charlm:layers=3,width=512,heads=8 --batch 1 --step 1 --seconds 600 \
