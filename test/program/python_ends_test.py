@@ -1,10 +1,12 @@
 """How a script's loop ends, under `outpace run`, and what evaluations tell: workers hear them too."""
 
 import json
+import os
+import pathlib
 import signal
 import unittest
 
-from jobs import read_json_lines, read_weights
+from jobs import children_of, read_json_lines, read_weights
 from python_jobs import PACKAGE, PYTHON, SCRIPTS, PythonTest
 
 CASE = SCRIPTS / "ends.py"
@@ -99,6 +101,25 @@ class Ends(EndsTest):
         for rank in range(2):
             self.assertIn('"interrupted": true',
                           (self.run / "logs" / f"worker-{rank}.out").read_text())
+
+    def test_a_worker_that_is_told_to_end_leaves_in_order(self):
+        self.run, begun = self.folder / "run", self.folder / "begun"
+        job = self.start("run", "--workers", 2, "--policy", "async", "--updates", 3000, "--out", self.run,
+                         "--json", "--", PYTHON, "-B", CASE, "interrupted", begun,
+                         variables={"PYTHONPATH": PACKAGE})
+        self.until(job, begun.exists, "the first pass")
+        os.kill(self.worker_of(job, 1), signal.SIGTERM)
+        job.until_said("worker 1 has left")
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertIn("told to end: leaving the run", (self.run / "logs" / "worker-1.log").read_text())
+        self.assertNotIn("worker 1 is dead", job.err)
+        summary = self.summary()
+        self.assertEqual((summary["why_ended"], summary["updates"]), ("updates done", 3000))
+
+    def worker_of(self, job, rank):
+        [found] = [one for one in children_of(job.id)
+                   if f"OUTPACE_WORKER={rank}" in pathlib.Path(f"/proc/{one}/environ").read_text().split("\0")]
+        return found
 
     def test_processes_that_a_script_starts_itself_get_one_line(self):
         _, _, said = self.case("spawned", workers=1, code=1)

@@ -82,6 +82,10 @@ class Ends:
         except OutpaceError:
             pass  # The run is over, or the server gone: nobody needs it any more.
 
+    def say_nothing(self) -> None:
+        """Whatever ends the loop from here on, it is not what the script wants."""
+        self._told = True
+
     def script_ends(self, left: bool) -> None:
         """The process ends; `left`: the worker has left before the end of the run."""
         if self._timer is not None:

@@ -22,6 +22,7 @@ from outpace.torch._pushing import Pushing
 from outpace.torch._seeds import draw_own
 from outpace.torch._several import Optimizers
 from outpace.torch._steps import Steps
+from outpace.torch._told import leave_when_told
 from outpace.torch._unleased import VERDICT
 from outpace.torch._wrapping import Wrapping
 from outpace.worker import Minibatch, Worker
@@ -52,6 +53,7 @@ class WorkerJob(Job):
         self._version = 0
         self._seed = 0  # The script's, before this worker draws its own.
         atexit.register(self._end)
+        leave_when_told(self._told_to_end)
 
     # ---- What the script calls ----------------------------------------------------------------
 
@@ -304,6 +306,10 @@ class WorkerJob(Job):
                 self._left = True
             except OutpaceError:
                 pass  # The connection is gone, which says the same.
+
+    def _told_to_end(self) -> None:
+        self._ends.say_nothing()  # The run goes on without this worker.
+        self._leave()
 
     def _end(self) -> None:
         """Leaves in order, unless an exception ends the script: then the worker counts as dead."""
