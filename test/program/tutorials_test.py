@@ -79,7 +79,9 @@ class Terminals(Tutorial):
     def test_commands_files_terminals_and_answers(self):
         self.read('```csv title="a.txt"\nno file\n```\n'
                   '```sh\ncat a.txt\necho code7\n```\n```text\nno file\ncode7\n```\n'
-                  '```sh title="machine 2"\nread word; echo "got $word"; sleep 100\n```\n'
+                  '```sh title="machine 2"\nread word\n'
+                  # What shows it is what Ctrl-C ends: a shell between two commands may miss it.
+                  'python3 -c "import time; print(\'got $word\', flush=True); time.sleep(100)"\n```\n'
                   '```text title="typed on machine 2"\ncode...\n```\n'
                   '```text title="machine 2"\ngot code7\n```\n'
                   '```text title="typed on machine 2"\n^C\n```\n'
