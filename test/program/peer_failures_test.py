@@ -62,7 +62,8 @@ class Peers(ProgramTest):
     def start_one_that_hangs(self, *options):
         """A run whose worker 1 hangs in its 61st mini-batch, and is known to be gone."""
         hangs = self.folder / "hangs.csv"
-        rows = [[SECONDS] * 4 for _ in range(60)] + [[SECONDS, "1000", SECONDS, SECONDS]]
+        rows = [[SECONDS] * 4 for _ in range(5000)]
+        rows[60][1] = "1000"
         hangs.write_text("".join(",".join(row) + "\n" for row in rows))
         process = self.start_run("--progress-timeout", "3s", "--delays-by", "iteration", *options,
                                  delays=hangs)
@@ -122,7 +123,7 @@ class Ring(Peers):
         process.until_said("the ring goes on with 2 of 4 workers from update")
         self.assert_exact(self.finish(), (0, 2))
 
-    def test_a_worker_is_stopped_and_leaves_when_it_comes_back(self):
+    def test_a_worker_is_stopped_and_comes_back(self):
         process = self.start_run("--epochs", 1)
         self.until_update(60)
         stopped = self.child(1)
@@ -130,14 +131,27 @@ class Ring(Peers):
         process.until_said(f"worker 1 is gone: silent for {SILENT} s")
         process.until_said("the ring goes on with 3 of 4 workers from update")
         os.kill(stopped, signal.SIGCONT)
-        process.until_said("worker 1 exited with 5: the run goes on without this worker: "
-                           f"it was silent for {SILENT} s")
-        self.assert_exact(self.finish(), (0, 2, 3))
+        process.until_said("worker 1 is here again")
+        process.until_said("the ring goes on with 4 of 4 workers from update")
+        self.assert_exact(self.finish(), (0, 1, 2, 3))
+        self.assertIn("the run goes on without this worker: it was silent for "
+                      f"{SILENT} s; it comes back", (self.out / "logs" / "worker-1.log").read_text())
+
+    def test_a_killed_worker_is_started_again(self):
+        process = self.start_run("--epochs", 2, "--restart-workers", "--optimizer", "adam", "--compress", "int8")
+        self.until_update(60)
+        self.send(0, signal.SIGKILL)  # It has brought the weights to the evaluator.
+        process.until_said("worker 0 was ended by signal 9; starting it again in 0.5 s")
+        process.until_said("the ring goes on with 4 of 4 workers from update")
+        summary = self.finish()
+        self.assertEqual(summary["examples"], 2 * EXAMPLES)
+        self.assertEqual(summary["workers_detail"][0]["incarnations"], 2)
 
     def test_a_worker_hangs_while_its_heart_beats(self):
         process = self.start_one_that_hangs("--epochs", 1)
         process.until_said("the ring goes on with 3 of 4 workers from update 60")
-        self.assert_exact(self.finish(), (0, 2, 3))
+        process.until_said("the ring goes on with 4 of 4 workers from update")  # It only waited.
+        self.assert_exact(self.finish(), (0, 1, 2, 3))
         self.assertIn("so it sends no heartbeats",
                       (self.out / "logs" / "worker-1.log").read_text())
 
@@ -202,9 +216,10 @@ class Gossip(Peers):
         process.until_said("the gossip goes on with 3 of 5 workers")
         self.until_update(self.version() + 20)  # Also if all three had waited for the stopped one.
         os.kill(stopped, signal.SIGCONT)
-        process.until_said("worker 3 exited with 5: the run goes on without this worker")
+        process.until_said("worker 3 is here again")
+        process.until_said("the gossip goes on with 4 of 5 workers")
         summary = self.finish()
-        self.assertEqual(self.live(), 3)
+        self.assertEqual(self.live(), 4)
         self.assertIsNotNone(summary["final_accuracy"], process.err)
         self.assertGreater(summary["final_accuracy"], 0.7)
         self.assertGreater(summary["worst_replica_accuracy"], 0.6)
@@ -214,8 +229,9 @@ class Gossip(Peers):
     def test_a_worker_hangs_while_its_heart_beats(self):
         process = self.start_one_that_hangs("--seconds", 15)
         process.until_said("the gossip goes on with 3 of 4 workers")
+        process.until_said("the gossip goes on with 4 of 4 workers")  # It only waited.
         self.finish()
-        self.assertEqual(self.live(), 3)
+        self.assertEqual(self.live(), 4)
         self.assertIn("so it sends no heartbeats",
                       (self.out / "logs" / "worker-1.log").read_text())
 
@@ -225,6 +241,14 @@ class Gossip(Peers):
         self.send(1, signal.SIGKILL)
         self.assert_ended_for("too few workers: 1 of 2 left, 2 needed; ",
                               "worker 1 was ended by signal 9")
+
+    def test_the_last_but_one_waits_for_one_that_is_started_again(self):
+        process = self.start_run("--updates", 400, "--restart-workers", workers=2)
+        self.until_update(20)
+        self.send(0, signal.SIGKILL)
+        process.until_said("1 of 2 workers are left, and 2 are needed: waiting 600 s for one to come back")
+        process.until_said("worker 0 is here again")
+        self.assertGreaterEqual(self.finish()["updates"], 400)
 
 
 if __name__ == "__main__":

@@ -39,23 +39,24 @@ class Alone(Peers):
                              variables=variables)
 
     def forms_among_strangers(self):
-        """The last worker is held while it says where it listens, and strangers come to the others."""
+        """The last worker is held before it listens, and strangers come to the others."""
         process = self.start_run("--epochs", 1000)
-        folder = wait_until(lambda: next(self.scratch.glob("outpace-run-*"), None), "the run's folder")
-        held = folder / "rendezvous" / "1-3.new"
-        held.parent.mkdir(mode=0o700, exist_ok=True)
-        os.mkfifo(held)
+        held = self.child(3)
+        os.kill(held, signal.SIGSTOP)
         stranger = self.start(STRANGER, "listeners", program=sys.executable)
         wait_until(lambda: stranger.out.count("met") >= MET, "strangers at the listeners")
+        wait_until(lambda: "worker 0 refused 127.0.0.1:" in self.log_of(0), "strangers at the first listener")
         stranger.send(signal.SIGKILL)
         stranger.wait()
-        with open(held, encoding="ascii") as reader:
-            reader.read()
+        os.kill(held, signal.SIGCONT)
         self.until_update(40)
         process.send(signal.SIGINT)
         self.assertEqual(self.finish(130)["why_ended"], "interrupted")
         self.assertEqual(self.live(), 4)
-        self.assertIn("worker 0 refused 127.0.0.1:", (self.out / "logs/worker-0.log").read_text())
+
+    def log_of(self, worker):
+        log = self.out / f"logs/worker-{worker}.log"
+        return log.read_text() if log.exists() else ""
 
     def outlasts_a_dead_link(self):
         process = self.start_run("--epochs", 1000)

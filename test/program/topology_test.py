@@ -321,8 +321,8 @@ class BadInput(Topology):
 
     def test_what_only_a_server_does(self):
         for option in (("--staleness", "inverse"), ("--filter", "median"), ("--balance",),
-                       ("--restart-workers",), ("--attack", "nan:workers=0"),
-                       ("--trace", "trace.json"), ("--listen", "127.0.0.1:0")):
+                       ("--attack", "nan:workers=0"), ("--trace", "trace.json"),
+                       ("--token-file", "token")):
             for topology in ("ring", "gossip"):
                 self.refused("--topology", topology, *option,
                              says=(option[0], f"--topology {topology}", "parameter server"))

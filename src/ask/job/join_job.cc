@@ -21,7 +21,8 @@ void declare(OptionList& options, JoinJob& job) {
       .add("command",
            job.command,
            "Command of each worker and its words, after --: a program that joins by the Python "
-           "package or include/outpace/worker.h, or outpace worker")
+           "package or include/outpace/worker.h, or outpace worker. None for a ring or a gossip, "
+           "whose first machine tells the workers what to do")
       .type("COMMAND")
       .positional();
   options
@@ -65,9 +66,6 @@ JoinWords words_of(const JoinJob& job) {
     throw usage_error("join: a code and --code-file: give one of them");
   } else if (!job.code.empty() && job.code != kNoCode) {
     found.command.insert(found.command.begin(), job.code);
-  }
-  if (found.command.empty()) {
-    throw usage_error("join: the command is missing: outpace join CODE -- python3 train.py");
   }
   return found;
 }

@@ -29,8 +29,8 @@ struct JoinJob {
 };
 void declare(OptionList& options, JoinJob& job);
 
-// The code's word, "-" for standard input, or nothing if a file has it; and the command. Throws a
-// usage error if either is missing.
+// The code's word, "-" for standard input, or nothing if a file has it; and the command, which may
+// be missing. Throws a usage error if the code is.
 struct JoinWords {
   std::optional<std::string> code;
   std::vector<std::string> command;

@@ -9,13 +9,12 @@ namespace {
 
 // What only a server does, or needs to be told.
 constexpr std::array kOfServer{
-    "balance",         "balance-most",    "runtime-model",    "staleness",
-    "filter",          "reduce",          "listen",           "advertise",
-    "trace",           "restart-workers", "checkpoint-every", "checkpoint-keep",
-    "resume",          "token-file",      "rejoin-for",       "tls-cert",
-    "tls-key",         "tls-ca",          "launcher",         "attack",
-    "slice",           "alarm-staleness", "max-workers",      "local-steps",
-    "outer-optimizer", "steps-ahead",     "keep-worker-state"};
+    "balance",         "balance-most",    "runtime-model",   "staleness",
+    "filter",          "reduce",          "trace",           "checkpoint-every",
+    "checkpoint-keep", "resume",          "token-file",      "rejoin-for",
+    "tls-cert",        "tls-key",         "tls-ca",          "launcher",
+    "attack",          "slice",           "alarm-staleness", "max-workers",
+    "local-steps",     "outer-optimizer", "steps-ahead",     "keep-worker-state"};
 
 std::string name_of(Topology topology) {
   return Value<Topology>::text(topology);
@@ -28,6 +27,41 @@ void refuse(const OptionList& options,
   if (options.at(option).changed()) {
     throw usage_error("--" + option + " conflicts with --topology " + name_of(topology) +
                       ": it belongs to " + belongs + "; remove it");
+  }
+}
+
+// Whether the workers of a ring or a gossip are on several machines, and how.
+void check_machines(const TrainJob& job) {
+  const Serving& serving = job.serving;
+  const std::string topology = " under --topology " + name_of(job.topology);
+  if (serving.listen.empty()) {
+    if (job.workers_here || !serving.advertise.empty()) {
+      throw usage_error(std::string(job.workers_here ? "--workers-here" : "--advertise") +
+                        " without --listen" + topology +
+                        ": nobody can join; add --listen HOST:PORT");
+    }
+    return;
+  }
+  if (is_local(serving.listen)) {
+    throw usage_error("--listen " + serving.listen + topology +
+                      ": machines join at an address that they reach, such as 10.0.0.1:4000");
+  }
+  if (serving.insecure_no_tls) {
+    throw usage_error("--insecure-no-tls conflicts with --listen" + topology +
+                      ": machines that join by a code speak TLS; remove it");
+  }
+  if (!job.workers_here) {
+    throw usage_error("--listen" + topology +
+                      ": say how many of the workers are on this machine, such as --workers-here " +
+                      std::to_string(job.training.workers / 2));
+  }
+  if (*job.workers_here > job.training.workers) {
+    throw usage_error("--workers-here is " + std::to_string(*job.workers_here) +
+                      ", and --workers " + std::to_string(job.training.workers));
+  }
+  if (!serving.weights.empty() && *job.workers_here == 0) {
+    throw usage_error("--weights with --workers-here 0" + topology +
+                      ": a worker of this machine has to begin with them");
   }
 }
 
@@ -145,9 +179,10 @@ void declare_topology(OptionList& options,
   options
       .add("peer-interface",
            peer_interface,
-           "Network interface by which the workers of a ring or gossip talk to each other, "
-           "unencrypted; one beyond this machine takes --insecure-no-tls")
-      .default_words("loopback");
+           "Network interface by which the workers of a ring or gossip talk to each other: with "
+           "--listen encrypted, and of that name on every machine; else unencrypted, which takes "
+           "--insecure-no-tls")
+      .default_words("with --listen, that of the way to the first machine; else loopback");
   options.add("bucket-kib", bucket_kib, "KiB of gradient, at least, that a ring sums at a time")
       .between(1, kBucketKibMost);
 }
@@ -321,6 +356,13 @@ void declare(OptionList& options, TrainJob& job) {
   declare(options, job.work);
   declare(options, job.work.slice);
   declare_children(options, job.worker_prefix, job.restart_workers);
+  options
+      .add("workers-here",
+           job.workers_here,
+           "With --topology ring or gossip and --listen: how many of --workers to start on this "
+           "machine. The run begins when the others have joined by the code")
+      .between(0)
+      .default_words("all");
   declare_steps_ahead(options, job.steps_ahead);
   declare_keep_worker_state(options, job.keep_worker_state);
   declare_launch(options, job.token_file, job.rejoin_for, job.launcher);
@@ -334,6 +376,7 @@ void fit_topology(const OptionList& options, TrainJob& job) {
     refuse(options, job.topology, "graph", "--topology gossip");
     refuse(options, job.topology, "average-every", "--topology gossip");
     refuse(options, job.topology, "elasticity", "--topology gossip");
+    refuse(options, job.topology, "workers-here", "--topology ring or gossip");
     check_steps_ahead(job.steps_ahead, job.training.local_steps.has_value());
     check_keep_worker_state(
         job.keep_worker_state,
@@ -345,7 +388,8 @@ void fit_topology(const OptionList& options, TrainJob& job) {
     refuse(options, job.topology, option, "a parameter server");
   }
   check_packing(options, job.topology, job.training.compress);
-  if (job.peer_interface.empty() == job.serving.insecure_no_tls) {
+  check_machines(job);
+  if (job.serving.listen.empty() && job.peer_interface.empty() == job.serving.insecure_no_tls) {
     throw usage_error(job.serving.insecure_no_tls
                           ? "--insecure-no-tls without --peer-interface under --topology " +
                                 name_of(job.topology) + ": nothing leaves this machine; remove it"
@@ -393,16 +437,26 @@ void declare(OptionList& options, PeerJob& job) {
               job.progress_timeout,
               "Send no heartbeats while a mini-batch takes longer than this time, so that the "
               "others go on without this worker; auto: as for train");
-  options.add("server", job.server, "Address of the process that keeps the record: unix:PATH")
+  options
+      .add("server",
+           job.server,
+           "Address of the process that keeps the record: HOST:PORT or unix:PATH")
       .type("ADDRESS")
       .required();
   options.add("token-file", job.token_file, "File with the run's secret, mode 0600")
       .type("FILE")
       .required();
-  options.add("rendezvous", job.rendezvous, "Folder by which the workers find each other's ports")
-      .type("FILE")
-      .required();
   options.add("worker", job.worker, "This worker's rank: 0, 1, 2, ...").required();
+  options
+      .add("listen",
+           job.listen,
+           "Where this worker waits for the others, at a free port: a host without one")
+      .type("HOST")
+      .default_words("that of its connection to --server");
+  options.add("encrypt", job.encrypt, "Encrypt what this worker and the others say to each other");
+  options.add("rejoin-for",
+              job.rejoin_for,
+              "How long to try to come back when the connection to --server is lost");
   declare_decisions(options, job.decisions);
   options.add("decisions-file", job.decisions_file, "Where this worker's decisions are kept")
       .type("FILE")

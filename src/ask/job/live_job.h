@@ -139,6 +139,8 @@ struct TrainJob {
   Work work;
   std::string worker_prefix;  // Words before each worker's command.
   bool restart_workers = false;
+  // Workers of a ring or gossip on this machine; nothing: all. The others join by the code.
+  std::optional<std::uint32_t> workers_here;
   bool steps_ahead = false;                     // With local steps.
   bool keep_worker_state = false;               // With local steps, in the run's directory.
   std::string token_file;                       // For processes that a launcher starts.
@@ -187,7 +189,7 @@ struct EvaluatorJob {
 };
 void declare(OptionList& options, EvaluatorJob& job);
 
-// One worker of a ring or a gossip; only `train` starts them.
+// One worker of a ring or a gossip; `train` and `join` start them.
 struct PeerJob {
   Training training;
   Topology topology = Topology::kRing;
@@ -200,8 +202,10 @@ struct PeerJob {
   AutoDuration progress_timeout;
   std::string server;
   std::string token_file;
-  std::string rendezvous;  // A folder by which the workers find each other's ports.
   std::uint32_t worker = 0;
+  std::string listen;    // A host, for the others; empty: that of the connection to the server.
+  bool encrypt = false;  // What workers say to each other.
+  Duration rejoin_for = Reaching{}.rejoin_for;
   DecisionsKept decisions;
   std::string decisions_file;  // Empty: none are kept.
 };

@@ -166,6 +166,30 @@ TEST(LiveJob, ARingTakesNoCertificate) {
             "--tls-ca conflicts with --topology ring: it belongs to a parameter server; remove it");
 }
 
+TEST(LiveJob, ARingOfSeveralMachinesSaysHowManyWorkersAreHere) {
+  const auto why = [](const std::vector<std::pair<std::string, std::string>>& given) {
+    Train ring;
+    ring.give("topology", "ring").give("workers", "4");
+    for (const auto& [option, value] : given) {
+      ring.give(option, value);
+    }
+    return refusal(ring);
+  };
+  EXPECT_EQ(why({{"listen", "10.0.0.1:4000"}, {"workers-here", "0"}}), "accepted");
+  EXPECT_EQ(why({{"listen", "10.0.0.1:4000"}, {"workers-here", "2"}, {"peer-interface", "eth0"}}),
+            "accepted");
+  EXPECT_EQ(why({{"listen", "10.0.0.1:4000"}}),
+            "--listen under --topology ring: say how many of the workers are on this machine, such "
+            "as --workers-here 2");
+  EXPECT_EQ(why({{"workers-here", "2"}}),
+            "--workers-here without --listen under --topology ring: nobody can join; add --listen "
+            "HOST:PORT");
+  EXPECT_EQ(
+      why({{"listen", "10.0.0.1:4000"}, {"workers-here", "0"}, {"weights", "w"}}),
+      "--weights with --workers-here 0 under --topology ring: a worker of this machine has to "
+      "begin with them");
+}
+
 TEST(LiveJob, TheFilesOfTlsReachAChildProcess) {
   WorkerJob told{.tls = {.certificate = "a b", .key = "k", .ca = "/c"}};
   OptionList options;
@@ -183,7 +207,7 @@ TEST(LiveJob, TheOptionsOfEachJobHaveNamesOfTheirOwn) {
   EXPECT_NE(Declared<ServerJob>().options.find("token-file"), nullptr);
   EXPECT_NE(Declared<WorkerJob>().options.find("worker"), nullptr);
   EXPECT_NE(Declared<EvaluatorJob>().options.find("network"), nullptr);
-  EXPECT_NE(Declared<PeerJob>().options.find("rendezvous"), nullptr);
+  EXPECT_NE(Declared<PeerJob>().options.find("encrypt"), nullptr);
 }
 
 }  // namespace

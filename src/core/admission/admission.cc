@@ -5,7 +5,7 @@
 namespace outpace::admission {
 namespace {
 
-constexpr const char* kStartedTogether = "this run has no server; train starts all its workers";
+constexpr const char* kOneEvaluator = "this run has no server, and its evaluator is here";
 
 }  // namespace
 
@@ -38,9 +38,6 @@ void Admission::hello(
   if (end_) {
     return say_that_it_is_over(from, out);
   }
-  if (options_.started_together && begun_) {
-    return refuse(from, {protocol::Farewell::kIncompatible, kStartedTogether}, out);
-  }
   if (const std::string why = why_unfit(worker, terms_, options_); !why.empty()) {
     return refuse(from, {protocol::Farewell::kIncompatible, why}, out);
   }
@@ -69,8 +66,7 @@ void Admission::hello(
 
 std::optional<ConnectionId> Admission::in_the_way(Time now, const protocol::Hello& worker) const {
   const std::optional<ConnectionId> held = roster_.holder(worker.worker);
-  if (!held || end_ || (options_.started_together && begun_) ||
-      !why_unfit(worker, terms_, options_).empty()) {
+  if (!held || end_ || !why_unfit(worker, terms_, options_).empty()) {
     return std::nullopt;
   }
   const Peer& holder = *roster_.find(*held);
@@ -153,8 +149,8 @@ void Admission::observe(ConnectionId from, const protocol::Observe& evaluator, E
   if (closed_) {
     return say_that_it_is_over(from, out);
   }
-  if (options_.started_together && evaluators_.served()) {
-    return refuse(from, {protocol::Farewell::kIncompatible, kStartedTogether}, out);
+  if (options_.one_evaluator && evaluators_.served()) {
+    return refuse(from, {protocol::Farewell::kIncompatible, kOneEvaluator}, out);
   }
   if (const std::string why = why_unfit(evaluator, terms_); !why.empty()) {
     return refuse(from, {protocol::Farewell::kIncompatible, why}, out);

@@ -90,6 +90,8 @@ class Admission {
   // Nothing: the run is full.
   [[nodiscard]] std::optional<std::vector<WorkerId>> give_seats(const Seats::Pass& pass,
                                                                 std::uint32_t workers);
+  // The machine that came by this pass is gone.
+  void gave_up_seats(const Seats::Pass& pass) { seats_.gave_up(pass); }
   // The pass under which this worker comes is worth nothing from now on: returns it, and its
   // numbers. Empty: the worker came by no pass.
   [[nodiscard]] Seats::Pass take_back_seats(WorkerId worker, std::vector<WorkerId>& workers);

@@ -25,9 +25,8 @@ struct Options {
   bool expects_evaluator = false;  // Workers join when it is there, or after `patience`.
   bool needs_evaluator = false;    // Without one they do not join at all.
   bool starts_evaluator = false;   // The driver can start one.
-  // The driver starts all processes together, for a ring or gossip: a worker that comes after the
-  // beginning is refused, and so is a second evaluator.
-  bool started_together = false;
+  // A second evaluator is refused: the driver, of a ring or gossip, has started the only one.
+  bool one_evaluator = false;
   // The earlier server of this run died before its first checkpoint: what workers had reached is
   // lost.
   bool begins_again = false;

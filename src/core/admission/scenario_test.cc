@@ -10,7 +10,7 @@
 // named after it, its network is `a` and its data set has 100 examples. The events:
 //
 //   job workers=2            begins anew; also later=1, evaluator=expected, needed or started,
-//                            network=a with given weights, together, begins-again, resumed=28
+//                            network=a with given weights, one-evaluator, begins-again, resumed=28
 //   hello, observe, weights, goodbye, closed, ended-process (nobody has heard of it yet), heard
 //   ask, evaluator-failed, nobody-will-ask, nobody-will-join, stop, began
 //   ended code=0, trained, wait, wait measuring, close, tick
@@ -73,7 +73,7 @@ Options options_of(const Command& job) {
                   .expects_evaluator = evaluator == "expected" || evaluator == "needed",
                   .needs_evaluator = evaluator == "needed",
                   .starts_evaluator = evaluator == "started",
-                  .started_together = job.has("together"),
+                  .one_evaluator = job.has("one-evaluator"),
                   .begins_again = job.has("begins-again"),
                   .has_weights = job.has("network"),
                   .shard = {.optimizer = Spec::parse("sgd")},

@@ -9,7 +9,7 @@ namespace outpace::admission {
 Seats::Seats(std::uint32_t from, std::uint32_t to, const std::map<WorkerId, Pass>& owned)
     : from_(from), to_(to) {
   for (const auto& [worker, pass] : owned) {
-    seats_[worker].owner = pass;
+    seats_[worker] = {.owner = pass, .came = true};
   }
 }
 
@@ -46,7 +46,8 @@ std::optional<std::vector<WorkerId>> Seats::give(const Pass& pass,
   }
   given.resize(wanted);
   for (const WorkerId worker : given) {
-    seats_[worker] = {.owner = pass};
+    const bool before = owner(worker) == pass && seats_[worker].came;
+    seats_[worker] = {.owner = pass, .came = before};
   }
   return given;
 }
@@ -75,7 +76,13 @@ void Seats::left(WorkerId worker) {
 void Seats::here(WorkerId worker) {
   if (const auto seat = seats_.find(worker); seat != seats_.end()) {
     seat->second.left = false;
+    seat->second.came = true;
   }
+}
+
+void Seats::gave_up(const Pass& pass) {
+  std::erase_if(seats_,
+                [&](const auto& one) { return one.second.owner == pass && !one.second.came; });
 }
 
 Seats::Pass Seats::owner(WorkerId worker) const {

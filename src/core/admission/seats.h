@@ -34,6 +34,8 @@ class Seats {
   // The worker has said goodbye, or is here again.
   void left(WorkerId worker);
   void here(WorkerId worker);
+  // The machine is gone: those of its numbers under which nobody ever came are nobody's again.
+  void gave_up(const Pass& pass);
   // The pass that owns the number, whose numbers nobody owns from now on. Empty if none does.
   Pass take_back(WorkerId worker);
   [[nodiscard]] std::vector<WorkerId> of(const Pass& pass) const;
@@ -44,6 +46,7 @@ class Seats {
   struct Seat {
     Pass owner;
     bool left = false;
+    bool came = false;  // A worker was here under it.
   };
 
   const std::uint32_t from_;

@@ -41,6 +41,16 @@ TEST(Seats, KeepsTheNumberOfALostWorkerAndGivesThatOfOneThatLeft) {
   EXPECT_EQ(seats.give("b", 1, nobody), std::nullopt) << "it came back";
 }
 
+TEST(Seats, GivesTheNumbersOfAMachineThatNeverBegan) {
+  Seats seats(0, 2, {});
+  EXPECT_EQ(seats.give("a", 2, nobody), (Workers{WorkerId{0}, WorkerId{1}}));
+  seats.here(WorkerId{1});
+  EXPECT_EQ(seats.give("a", 2, nobody), (Workers{WorkerId{0}, WorkerId{1}})) << "it asks again";
+  seats.gave_up("a");
+  EXPECT_EQ(seats.give("b", 2, nobody), std::nullopt) << "worker 1 may come back";
+  EXPECT_EQ(seats.give("b", 1, nobody), Workers{WorkerId{0}});
+}
+
 TEST(Seats, HoldsEachPeerToItsNumbers) {
   Seats seats(1, 4, {{WorkerId{2}, "a"}});
   EXPECT_EQ(seats.why_not("a", WorkerId{2}), "");

@@ -46,6 +46,14 @@ std::optional<BatchPlan::Update> BatchPlan::next(WorkerId worker) {
   return update;
 }
 
+void BatchPlan::go_on_from(const Made& made) {
+  done_ = {.leases = server::Leases(options_.examples, options_.epochs),
+           .updates = made.updates,
+           .gradients = made.gradients};
+  done_.leases.skip(made.examples);
+  before_.reset();
+}
+
 void BatchPlan::put_back() {
   CHECK(before_.has_value());
   done_ = std::move(*before_);

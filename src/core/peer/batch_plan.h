@@ -47,6 +47,18 @@ class BatchPlan {
   // The last update that next() gave was not made. REQUIRES: next() gave one since the last call.
   void put_back();
 
+  // What all workers have made until now.
+  struct Made {
+    std::uint64_t updates = 0;
+    std::uint64_t gradients = 0;
+    std::uint64_t examples = 0;
+  };
+  // Goes on from there. The examples of all updates that were made are the first of the order, so
+  // their number says which is the next one.
+  void go_on_from(const Made& made);
+  // Counted in gradients, of updates that were made or are being made.
+  [[nodiscard]] std::uint64_t gradients() const { return done_.gradients; }
+
  private:
   struct Progress {
     server::Leases leases;

@@ -26,13 +26,24 @@ std::optional<Formation::Order> Formation::lost(WorkerId worker) {
   return order;
 }
 
+Formation::Order Formation::came(WorkerId worker) {
+  CHECK(generation_ > 0);
+  CHECK(workers_.insert(worker).second);
+  breaks_ = 0;
+  Order order = ask();
+  if (journal_) {
+    journal_("came:worker=" + std::to_string(index(worker)), to_words(order));
+  }
+  return order;
+}
+
 std::optional<Formation::Order> Formation::stands(WorkerId worker,
                                                   const protocol::Standing& standing) {
   std::optional<Order> order = hear(worker, standing);
   if (journal_) {
     journal_("stands:worker=" + std::to_string(index(worker)) +
-                 ",generation=" + std::to_string(standing.generation) +
-                 ",version=" + std::to_string(count(standing.version)),
+                 ",generation=" + std::to_string(standing.generation) + ",version=" +
+                 std::to_string(count(standing.version)) + (standing.newcomer ? ",newcomer=1" : ""),
              to_words(order));
   }
   return order;
@@ -56,7 +67,7 @@ std::optional<Formation::Order> Formation::hear(WorkerId worker,
     breaks_ = standing.version > version_ ? 0 : breaks_ + 1;
     return breaks_ > kBreaksMost ? Order{GiveUp{}} : ask();
   }
-  standing_[worker] = standing.version;
+  standing_[worker] = {.version = standing.version, .newcomer = standing.newcomer};
   return form_when_all_stand();
 }
 
@@ -71,19 +82,30 @@ std::optional<Formation::Order> Formation::form_when_all_stand() {
   if (standing_.size() < workers_.size()) {
     return std::nullopt;
   }
-  const auto newest = std::ranges::max_element(
-      standing_, {}, [](const auto& worker) { return worker.second; });  // The first of them.
+  const bool all_new =
+      std::ranges::all_of(standing_, [](const auto& one) { return one.second.newcomer; });
+  if (all_new && has_formed_) {
+    return GiveUp{.nobody_has_weights = true};
+  }
+  // Before the first group, what all begin with does.
+  const auto has_some = [all_new](const Stand& one) { return all_new || !one.newcomer; };
+  const auto newest = std::ranges::max_element(standing_, {}, [&](const auto& one) {
+    return std::pair(has_some(one.second), one.second.version);
+  });  // The first of them.
   protocol::Group group{.generation = generation_,
-                        .version = newest->second,
+                        .version = newest->second.version,
                         .members = {workers_.begin(), workers_.end()},
                         .ahead = newest->first,
                         .behind = {}};
-  for (const auto& [worker, version] : standing_) {
-    if (version != group.version) {
+  for (const auto& [worker, one] : standing_) {
+    if (!has_some(one)) {
+      group.newcomers.push_back(worker);
+    } else if (one.version != group.version) {
       group.behind.push_back(worker);
     }
   }
   formed_ = true;
+  has_formed_ = true;
   version_ = group.version;
   return group;
 }
@@ -93,20 +115,26 @@ std::string to_words(const std::optional<Formation::Order>& order) {
     return "nothing";
   }
   return std::visit(
-      Overloaded{[](const protocol::Regroup& regroup) {
-                   return "all leave their group, and say where they stand: generation " +
-                          std::to_string(regroup.generation);
-                 },
-                 [](const protocol::Group& group) {
-                   return "group " + std::to_string(group.generation) + " of " +
-                          in_words(group.members, ",") + " at version " +
-                          std::to_string(count(group.version)) +
-                          (group.behind.empty()
-                               ? ""
-                               : "; " + std::to_string(index(group.ahead)) + " hands it to " +
-                                     in_words(group.behind, ","));
-                 },
-                 [](const Formation::GiveUp& /*no group*/) { return std::string("gives up"); }},
+      Overloaded{
+          [](const protocol::Regroup& regroup) {
+            return "all leave their group, and say where they stand: generation " +
+                   std::to_string(regroup.generation);
+          },
+          [](const protocol::Group& group) {
+            return "group " + std::to_string(group.generation) + " of " +
+                   in_words(group.members, ",") + " at version " +
+                   std::to_string(count(group.version)) +
+                   (group.behind.empty() ? ""
+                                         : "; " + std::to_string(index(group.ahead)) +
+                                               " hands it to " + in_words(group.behind, ",")) +
+                   (group.newcomers.empty()
+                        ? ""
+                        : "; " + std::to_string(index(group.ahead)) + " hands everything to " +
+                              in_words(group.newcomers, ","));
+          },
+          [](const Formation::GiveUp& why) {
+            return std::string(why.nobody_has_weights ? "gives up: all are newcomers" : "gives up");
+          }},
       *order);
 }
 

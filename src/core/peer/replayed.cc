@@ -134,12 +134,17 @@ Replayed::Replayed(const Setting& setting, std::optional<WorkerId> worker)
       journal_(
           [this](const std::string& /*event*/, const std::string& decided) { decided_ = decided; }),
       formation_(journal_),
-      membership_(journal_),
-      ring_({.worker = worker.value_or(WorkerId{}),
-             .batches = setting.batches,
-             .evaluate_every = setting.evaluate_every},
-            journal_),
-      turns_(setting.averaging, setting.average_every, journal_) {}
+      machines_(make_machines()) {}
+
+std::unique_ptr<Replayed::Machines> Replayed::make_machines() const {
+  return std::unique_ptr<Machines>(
+      new Machines{.membership = Membership(journal_),
+                   .ring = Ring({.worker = worker_.value_or(WorkerId{}),
+                                 .batches = setting_.batches,
+                                 .evaluate_every = setting_.evaluate_every},
+                                journal_),
+                   .turns = Turns(setting_.averaging, setting_.average_every, journal_)});
+}
 
 std::string Replayed::decide(const std::string& text) {
   Told event(text, setting_.batches.workers);
@@ -162,11 +167,16 @@ bool Replayed::tell_host(Told& event) {
     (void)formation_.begin({all.begin(), all.end()});
   } else if (event.is("lost")) {
     (void)formation_.lost(event.worker("worker"));
+  } else if (event.is("came")) {
+    const WorkerId worker = event.worker("worker");
+    event.can_come(formation_.generation() > 0 && !formation_.workers().contains(worker));
+    (void)formation_.came(worker);
   } else if (event.is("stands")) {
     const WorkerId worker = event.worker("worker");
     (void)formation_.stands(worker,
                             {.generation = event.number("generation"),
-                             .version = Version{event.reader.count("version", std::nullopt)}});
+                             .version = Version{event.reader.count("version", std::nullopt)},
+                             .newcomer = event.number("newcomer", 0) != 0});
   } else {
     return false;
   }
@@ -174,20 +184,24 @@ bool Replayed::tell_host(Told& event) {
 }
 
 bool Replayed::tell_member(Told& event) {
-  if (event.is("asked")) {
-    membership_.asked({event.number("generation")});
+  if (event.is("anew")) {  // The worker was lost, and comes back.
+    machines_ = make_machines();
+    conversation_.reset();
+    awaits_.clear();
+  } else if (event.is("asked")) {
+    machines_->membership.asked({event.number("generation")});
   } else if (event.is("told")) {
-    membership_.told({.generation = event.number("generation"),
-                      .version = {},
-                      .members = {},
-                      .ahead = {},
-                      .behind = {}});
+    machines_->membership.told({.generation = event.number("generation"),
+                                .version = {},
+                                .members = {},
+                                .ahead = {},
+                                .behind = {}});
   } else if (event.is("out")) {
-    membership_.out();
+    machines_->membership.out();
   } else if (event.is("answer")) {
-    (void)membership_.answer();
+    (void)machines_->membership.answer();
   } else if (event.is("join")) {
-    (void)membership_.joins();
+    (void)machines_->membership.joins();
   } else {
     return false;
   }
@@ -204,14 +218,25 @@ bool Replayed::tell_ring(Told& event) {
     if (event.has("behind")) {
       group.behind = event.workers("behind");
     }
-    event.can_come(ring_.can_form(group) &&
+    if (event.has("newcomers")) {
+      group.newcomers = event.workers("newcomers");
+    }
+    event.can_come(machines_->ring.can_form(group) &&
                    std::ranges::find(group.members, *worker_) != group.members.end());
-    (void)ring_.formed(group);
+    (void)machines_->ring.formed(group);
   } else if (event.is("summed")) {
-    event.can_come(ring_.awaits_sum());
-    (void)ring_.summed(event.number("votes", 0) != 0);
+    event.can_come(machines_->ring.awaits_sum());
+    (void)machines_->ring.summed(event.number("votes", 0) != 0);
+  } else if (event.is("took")) {
+    event.can_come(machines_->ring.takes_over());
+    peer::Ring::Come come;
+    come.made = {.updates = event.reader.count("updates", std::nullopt),
+                 .gradients = event.reader.count("gradients", std::nullopt),
+                 .examples = event.reader.count("examples", std::nullopt)};
+    come.ended = event.number("ended", 0) != 0;
+    (void)machines_->ring.took(come);
   } else if (event.is("broken")) {
-    ring_.broken();
+    machines_->ring.broken();
   } else {
     return false;
   }
@@ -220,25 +245,25 @@ bool Replayed::tell_ring(Told& event) {
 
 bool Replayed::tell_turns(Told& event) {
   if (event.is("gradient")) {
-    turns_.begin_gradient();
+    machines_->turns.begin_gradient();
   } else if (event.is("apply")) {
-    event.can_come(!turns_.waits());
-    turns_.apply();
+    event.can_come(!machines_->turns.waits());
+    machines_->turns.apply();
   } else if (event.is("invited")) {
-    turns_.invited(event.number("by"));
+    machines_->turns.invited(event.number("by"));
   } else if (event.is("end")) {
-    turns_.end();
+    machines_->turns.end();
   } else if (event.is("connected")) {
-    turns_.connected();
+    machines_->turns.connected();
   } else if (event.is("disconnected")) {
-    turns_.disconnected();
+    machines_->turns.disconnected();
   } else if (event.is("turn")) {
-    event.can_come(turns_.ready());
-    (void)turns_.begin();
+    event.can_come(machines_->turns.ready());
+    (void)machines_->turns.begin();
   } else if (event.is("over")) {
-    turns_.over(event.number("own", 0) != 0);
+    machines_->turns.over(event.number("own", 0) != 0);
   } else if (event.is("skip")) {
-    turns_.skip();
+    machines_->turns.skip();
   } else {
     return false;
   }

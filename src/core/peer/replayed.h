@@ -52,6 +52,13 @@ class Replayed {
 
  private:
   struct Told;
+  // A worker's, which has new ones when it comes back.
+  struct Machines {
+    Membership membership;
+    Ring ring;
+    Turns turns;
+  };
+  [[nodiscard]] std::unique_ptr<Machines> make_machines() const;
   [[nodiscard]] bool tell_host(Told& event);
   [[nodiscard]] bool tell_member(Told& event);
   [[nodiscard]] bool tell_ring(Told& event);
@@ -67,9 +74,7 @@ class Replayed {
   std::string decided_;
   bool begun_ = false;  // The host's groups.
   Formation formation_;
-  Membership membership_;
-  Ring ring_;
-  Turns turns_;
+  std::unique_ptr<Machines> machines_;
   Place place_;
   std::unique_ptr<Conversation> conversation_;  // Null: it was in no group.
   std::optional<worker::Neighbours> neighbours_;

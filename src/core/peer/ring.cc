@@ -1,5 +1,6 @@
 #include "peer/ring.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -7,6 +8,14 @@
 #include "base/overloaded.h"
 
 namespace outpace::peer {
+
+namespace {
+
+bool contains(const std::vector<WorkerId>& workers, WorkerId worker) {
+  return std::ranges::find(workers, worker) != workers.end();
+}
+
+}  // namespace
 
 Ring::Ring(const Options& options, Journal journal)
     : options_(options),
@@ -16,18 +25,21 @@ Ring::Ring(const Options& options, Journal journal)
 
 bool Ring::can_form(const protocol::Group& group) const {
   // A sum is complete on one worker only if all took part in it.
-  return phase_ == Phase::kOut && (count(group.version) == version_ ||
-                                   (count(group.version) == version_ + 1 && open_.has_value()));
+  return phase_ == Phase::kOut &&
+         (contains(group.newcomers, options_.worker) || count(group.version) == version_ ||
+          (count(group.version) == version_ + 1 && open_.has_value()));
 }
 
 Ring::Actions Ring::formed(const protocol::Group& group) {
   Actions actions = form(group);
   if (journal_) {
     const std::string behind = in_words(group.behind);
+    const std::string newcomers = in_words(group.newcomers);
     journal_("formed:generation=" + std::to_string(group.generation) + ",version=" +
                  std::to_string(count(group.version)) + ",members=" + in_words(group.members) +
                  ",ahead=" + std::to_string(index(group.ahead)) +
-                 (behind.empty() ? "" : ",behind=" + behind),
+                 (behind.empty() ? "" : ",behind=" + behind) +
+                 (newcomers.empty() ? "" : ",newcomers=" + newcomers),
              all_in_words(actions));
   }
   return actions;
@@ -35,6 +47,12 @@ Ring::Actions Ring::formed(const protocol::Group& group) {
 
 Ring::Actions Ring::form(const protocol::Group& group) {
   CHECK(can_form(group));
+  if (contains(group.newcomers, options_.worker)) {
+    phase_ = Phase::kTakesOver;
+    members_ = group.members;
+    open_.reset();
+    return {TakeOver{group.ahead}};
+  }
   if (count(group.version) != version_) {
     phase_ = Phase::kCatchesUp;
     members_ = group.members;
@@ -51,7 +69,33 @@ Ring::Actions Ring::form(const protocol::Group& group) {
     open_.reset();
   }
   plan_.set_workers(group.members);
+  if (group.ahead == options_.worker) {
+    const Come come{
+        .made = {.updates = version_, .gradients = plan_.gradients(), .examples = applied_},
+        .ended = ended_};
+    for (const WorkerId newcomer : group.newcomers) {
+      actions.emplace_back(HandOver{.to = newcomer, .come = come});
+    }
+  }
   actions.push_back(go_on());
+  return actions;
+}
+
+Ring::Actions Ring::took(const Come& come) {
+  CHECK(takes_over());
+  version_ = come.made.updates;
+  applied_ = come.made.examples;
+  ended_ = come.ended;
+  snapshot_due_ = next_snapshot(applied_, options_.evaluate_every);
+  plan_.go_on_from(come.made);
+  plan_.set_workers(members_);
+  Actions actions{go_on()};
+  if (journal_) {
+    journal_("took:updates=" + std::to_string(come.made.updates) +
+                 ",gradients=" + std::to_string(come.made.gradients) +
+                 ",examples=" + std::to_string(come.made.examples) + (come.ended ? ",ended=1" : ""),
+             all_in_words(actions));
+  }
   return actions;
 }
 
@@ -109,6 +153,13 @@ std::string to_words(const Ring::Action& action) {
           },
           [](const Ring::CatchUp& with) {
             return "gets the open sum from " + std::to_string(index(with.from));
+          },
+          [](const Ring::HandOver& all) {
+            return "hands everything, at version " + std::to_string(all.come.made.updates) +
+                   ", to " + std::to_string(index(all.to));
+          },
+          [](const Ring::TakeOver& from) {
+            return "gets everything from " + std::to_string(index(from.from));
           },
           [](const Ring::Compute& term) {
             std::string ranges;

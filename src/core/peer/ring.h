@@ -5,13 +5,15 @@
 //
 //   formed()  the host named the group, and all its members have joined
 //   summed()  the sum that Compute or CatchUp asked for is complete on this worker
+//   took()    what TakeOver asked for has come
 //   broken()  the group is over, at any time; then formed() again
 //
-// and carries out the actions that the first two return, in their order. The last of them is a
-// CatchUp, a Compute or a Finish.
+// and carries out the actions that the first three return, in their order. The last of them is a
+// CatchUp, a TakeOver, a Compute or a Finish.
 //
 // A worker that dies breaks the open sum on all others: none of them applies a part of it. A sum
-// may be complete on some workers and not on others: these get it from one that has it.
+// may be complete on some workers and not on others: these get it from one that has it. A newcomer
+// gets all that the others have: the weights, the optimizer's state, and how far the run has come.
 
 #pragma once
 
@@ -46,6 +48,20 @@ class Ring {
   struct CatchUp {
     WorkerId from;
   };
+  // How far the run has come, for a newcomer.
+  struct Come {
+    BatchPlan::Made made;
+    bool ended = false;  // By votes.
+  };
+  // Send this, and the weights and the optimizer's state as they are now, to this newcomer.
+  struct HandOver {
+    WorkerId to;
+    Come come;
+  };
+  // Receive all that from this member, and call took().
+  struct TakeOver {
+    WorkerId from;
+  };
   // Compute this worker's term of the next update, add it to the group's sum, and call summed().
   struct Compute {
     BatchPlan::Update update;
@@ -60,7 +76,7 @@ class Ring {
   };
   // There is no update left. broken() and formed() may follow.
   struct Finish {};
-  using Action = std::variant<HandOn, CatchUp, Compute, Apply, Finish>;
+  using Action = std::variant<HandOn, CatchUp, HandOver, TakeOver, Compute, Apply, Finish>;
   using Actions = std::vector<Action>;
 
   explicit Ring(const Options& options, Journal journal = {});
@@ -69,20 +85,24 @@ class Ring {
   [[nodiscard]] Actions formed(const protocol::Group& group);
   // `votes`: a worker that computed a term of this sum wants to end. REQUIRES: awaits_sum().
   [[nodiscard]] Actions summed(bool votes);
+  // REQUIRES: takes_over().
+  [[nodiscard]] Actions took(const Come& come);
   void broken();
 
-  // It is in no group, and has this one's version, or the update before it open.
+  // It is in no group, and is a newcomer of this one, or has its version, or the update before it
+  // open.
   [[nodiscard]] bool can_form(const protocol::Group& group) const;
   [[nodiscard]] bool awaits_sum() const {
     return phase_ == Phase::kCatchesUp || phase_ == Phase::kComputes;
   }
+  [[nodiscard]] bool takes_over() const { return phase_ == Phase::kTakesOver; }
   // Updates applied.
   [[nodiscard]] Version version() const { return Version{version_}; }
   // The workers of the present group, or of the last.
   [[nodiscard]] const std::vector<WorkerId>& workers() const { return plan_.workers(); }
 
  private:
-  enum class Phase : std::uint8_t { kOut, kCatchesUp, kComputes, kFinished };
+  enum class Phase : std::uint8_t { kOut, kCatchesUp, kTakesOver, kComputes, kFinished };
 
   [[nodiscard]] Actions form(const protocol::Group& group);
   [[nodiscard]] Apply apply(bool votes);

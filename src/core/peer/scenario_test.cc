@@ -11,8 +11,9 @@
 //   gossip AVERAGING workers=N [every=K]    joins, gradient [draw=R], knock from=R [invited],
 //                                           came from=R says=SAY [draw=R], ready, leaves, ends
 //   ring workers=N batch=B examples=E       formed generation=G version=V [members=A,B] [ahead=A]
-//     [updates=U] [epochs=E]                [behind=B], summed [votes], broken
-//   host workers=N                          lost, stands generation=G version=V
+//     [updates=U] [epochs=E]                [behind=B] [newcomers=C], summed [votes], broken, anew,
+//                                           took updates=U gradients=G examples=E [ended]
+//   host workers=N                          lost, came, stands generation=G version=V [newcomer]
 //   member                                  asked generation=G, told generation=G, out
 //
 // `draw`: the neighbour that is drawn, if one is. To accept new output, run with UPDATE_GOLDEN=1
@@ -23,6 +24,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -137,21 +139,15 @@ class GossipScene {
 
 class RingScene {
  public:
-  explicit RingScene(const Command& command) : all_(command.count("workers")) {
+  explicit RingScene(const Command& command) : settings_(command), all_(command.count("workers")) {
     for (std::uint32_t rank = 0; rank < command.count("workers"); ++rank) {
       all_[rank] = WorkerId{rank};
-      workers_.emplace_back(Ring::Options{.worker = WorkerId{rank},
-                                          .batches = {.workers = command.count("workers"),
-                                                      .batch = command.count("batch"),
-                                                      .examples = command.count("examples"),
-                                                      .updates = command.count("updates"),
-                                                      .epochs = command.count("epochs")},
-                                          .evaluate_every = command.count("evaluate", 1'000)});
+      workers_.push_back(make(rank));
     }
   }
 
   std::string pass(const Command& command, std::uint32_t rank) {
-    Ring& worker = workers_.at(rank);
+    Ring& worker = *workers_.at(rank);
     if (command.name == "formed") {
       const std::vector<WorkerId> members = command.workers("members");
       return text(rank,
@@ -159,7 +155,19 @@ class RingScene {
                                  .version = Version{command.count("version")},
                                  .members = members.empty() ? all_ : members,
                                  .ahead = WorkerId{command.count("ahead")},
-                                 .behind = command.workers("behind")}));
+                                 .behind = command.workers("behind"),
+                                 .newcomers = command.workers("newcomers")}));
+    }
+    if (command.name == "took") {
+      return text(rank,
+                  worker.took({.made = {.updates = command.count("updates"),
+                                        .gradients = command.count("gradients"),
+                                        .examples = command.count("examples")},
+                               .ended = command.fields.contains("ended")}));
+    }
+    if (command.name == "anew") {  // Its process was started again.
+      workers_.at(rank) = make(rank);
+      return std::to_string(rank) + " has nothing\n";
     }
     if (command.name == "summed") {
       return text(rank, worker.summed(command.fields.contains("votes")));
@@ -171,6 +179,16 @@ class RingScene {
   }
 
  private:
+  [[nodiscard]] std::unique_ptr<Ring> make(std::uint32_t rank) const {
+    return std::make_unique<Ring>(
+        Ring::Options{.worker = WorkerId{rank},
+                      .batches = {.workers = settings_.count("workers"),
+                                  .batch = settings_.count("batch"),
+                                  .examples = settings_.count("examples"),
+                                  .updates = settings_.count("updates"),
+                                  .epochs = settings_.count("epochs")},
+                      .evaluate_every = settings_.count("evaluate", 1'000)});
+  }
   static std::string text(std::uint32_t rank, const Ring::Actions& actions) {
     std::string text;
     for (const Ring::Action& action : actions) {
@@ -179,8 +197,9 @@ class RingScene {
     return text;
   }
 
+  const Command settings_;
   std::vector<WorkerId> all_;
-  std::vector<Ring> workers_;
+  std::vector<std::unique_ptr<Ring>> workers_;
 };
 
 std::string to_text(const std::optional<Formation::Order>& order) {
@@ -202,10 +221,14 @@ class HostScene {
     if (command.name == "lost") {
       return to_text(formation_.lost(WorkerId{rank}));
     }
+    if (command.name == "came") {
+      return to_text(formation_.came(WorkerId{rank}));
+    }
     EXPECT_EQ(command.name, "stands");
-    return to_text(formation_.stands(
-        WorkerId{rank},
-        {.generation = command.count("generation"), .version = Version{command.count("version")}}));
+    return to_text(formation_.stands(WorkerId{rank},
+                                     {.generation = command.count("generation"),
+                                      .version = Version{command.count("version")},
+                                      .newcomer = command.fields.contains("newcomer")}));
   }
 
  private:

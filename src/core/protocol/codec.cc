@@ -233,6 +233,7 @@ Message read(const pb::Abandoned& abandoned) {
 Message read(const pb::Welcome& welcome) {
   require(welcome.heartbeat_ns() >= 1, "welcome.heartbeat", "must be above 0");
   require(welcome.incarnation() >= 1, "welcome.incarnation", "must be at least 1");
+  require(welcome.now_ns() >= 0, "welcome.now", "must not be negative");
   require(std::isfinite(welcome.inner_weight_decay()) && welcome.inner_weight_decay() >= 0.0,
           "welcome.inner_weight_decay",
           "must be finite and at least 0");
@@ -247,7 +248,9 @@ Message read(const pb::Welcome& welcome) {
                  .inner_weight_decay = welcome.inner_weight_decay(),
                  .compress = read_name(welcome.compress(), "welcome.compress"),
                  .counted = welcome.counted(),
-                 .above = welcome.above()};
+                 .above = welcome.above(),
+                 .now = Time{Duration{welcome.now_ns()}},
+                 .newcomer = welcome.newcomer()};
 }
 std::vector<Ranges> read_ahead(const google::protobuf::RepeatedField<std::uint64_t>& numbers) {
   const auto fourths = static_cast<std::size_t>(numbers.size());
@@ -316,13 +319,46 @@ std::vector<WorkerId> read_workers(const google::protobuf::RepeatedField<std::ui
   }
   return out;
 }
+PeerPlace read(const pb::PeerPlace& place, std::string_view field) {
+  require(place.addresses_size() <= static_cast<int>(kPlaceAddressesMax),
+          field,
+          "have more than 16 addresses");
+  require(place.certificate().empty() || place.certificate().size() == kPlaceCertificateSize,
+          field,
+          "must have a fingerprint of 16 bytes");
+  PeerPlace out{.addresses = {}, .certificate = place.certificate()};
+  for (const std::string& address : place.addresses()) {
+    out.addresses.push_back(read_text(address, field));
+  }
+  return out;
+}
 Message read(const pb::Group& group) {
   require(!group.members().empty(), "group.members", "must not be empty");
-  return Group{.generation = group.generation(),
-               .version = Version{group.version()},
-               .members = read_workers(group.members(), "group.members"),
-               .ahead = read_worker(group.ahead(), "group.ahead"),
-               .behind = read_workers(group.behind(), "group.behind")};
+  require(group.places().empty() || group.places_size() == group.members_size(),
+          "group.places",
+          "must be one of each member");
+  Group out{.generation = group.generation(),
+            .version = Version{group.version()},
+            .members = read_workers(group.members(), "group.members"),
+            .ahead = read_worker(group.ahead(), "group.ahead"),
+            .behind = read_workers(group.behind(), "group.behind"),
+            .newcomers = read_workers(group.newcomers(), "group.newcomers")};
+  for (const pb::PeerPlace& place : group.places()) {
+    out.places.push_back(read(place, "group.places"));
+  }
+  return out;
+}
+Message read(const pb::Standing& standing) {
+  return Standing{.generation = standing.generation(),
+                  .version = Version{standing.version()},
+                  .newcomer = standing.newcomer(),
+                  .place = read(standing.place(), "standing.place")};
+}
+Message read(const pb::Regroup& regroup) {
+  require(regroup.key().empty() || regroup.key().size() == kGroupKeySize,
+          "regroup.key",
+          "must have 32 bytes");
+  return Regroup{.generation = regroup.generation(), .key = regroup.key()};
 }
 Message read(const pb::Frame& frame) {
   switch (frame.kind_case()) {
@@ -378,10 +414,9 @@ Message read(const pb::Frame& frame) {
     case pb::Frame::kAskEvaluator:
       return AskEvaluator{};
     case pb::Frame::kStanding:
-      return Standing{.generation = frame.standing().generation(),
-                      .version = Version{frame.standing().version()}};
+      return read(frame.standing());
     case pb::Frame::kRegroup:
-      return Regroup{.generation = frame.regroup().generation()};
+      return read(frame.regroup());
     case pb::Frame::kGroup:
       return read(frame.group());
     case pb::Frame::KIND_NOT_SET:

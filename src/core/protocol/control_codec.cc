@@ -48,6 +48,7 @@ void write(const Seats& seats, pb::Frame& frame) {
   out.set_batch(seats.batch);
   out.set_local_steps(seats.local_steps);
   out.set_steps_ahead(seats.steps_ahead);
+  out.set_settings(seats.settings);
 }
 void write(const Expel& expel, pb::Frame& frame) {
   frame.mutable_expel()->set_protocol(expel.protocol);
@@ -157,12 +158,14 @@ Message read(const pb::AskSeats& ask) {
 }
 Message read(const pb::Seats& seats) {
   require(seats.workers_size() <= static_cast<int>(kSeatsMax), "seats.workers", "are too many");
+  require(seats.settings().size() <= kSettingsMax, "seats.settings", "are longer than 256 KiB");
   Seats out{.workers = {},
             .planned = seats.planned(),
             .gradients = seats.gradients(),
             .batch = seats.batch(),
             .local_steps = seats.local_steps(),
-            .steps_ahead = seats.steps_ahead()};
+            .steps_ahead = seats.steps_ahead(),
+            .settings = seats.settings()};
   for (const std::uint32_t worker : seats.workers()) {
     require(worker < kWorkersMax, "seats.workers", "hold no worker's rank");
     out.workers.push_back(WorkerId{worker});

@@ -154,6 +154,8 @@ struct Seats {
   std::uint32_t batch = 1;        // The run's --batch.
   std::uint32_t local_steps = 0;  // 0: a push for each mini-batch.
   bool steps_ahead = false;
+  // A run without a server: what `outpace peer` is told, as TOML. Empty: the asker has a command.
+  std::string settings{};
 
   bool operator==(const Seats&) const = default;
 };

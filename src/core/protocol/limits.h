@@ -8,7 +8,7 @@
 namespace outpace::protocol {
 
 // Peers with another number are refused with exit code 4.
-inline constexpr std::uint32_t kProtocolVersion = 11;
+inline constexpr std::uint32_t kProtocolVersion = 12;
 
 // Limits, checked while a message is read and before memory is allocated for it.
 inline constexpr std::uint32_t kWorkersMax = 65'536;
@@ -19,6 +19,10 @@ inline constexpr std::size_t kTextMax = 1024;
 inline constexpr std::size_t kRangesMax = 4096;
 inline constexpr std::size_t kGroupsMax = 4096;
 inline constexpr std::uint32_t kSeatsMax = 1024;                      // Workers that join together.
+inline constexpr std::size_t kSettingsMax = std::size_t{256} << 10U;  // Bytes of Seats::settings.
+inline constexpr std::size_t kPlaceAddressesMax = 16;                 // A worker has.
+inline constexpr std::size_t kPlaceCertificateSize = 16;
+inline constexpr std::size_t kGroupKeySize = 32;
 inline constexpr std::uint32_t kAheadMax = 256;                       // Mini-batches.
 inline constexpr std::uint32_t kStandsForMax = 4096;                  // Workers.
 inline constexpr std::size_t kValuesMax = 256;                        // Values of an evaluation.

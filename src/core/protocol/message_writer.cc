@@ -142,6 +142,8 @@ void write(const Welcome& welcome, pb::Frame& frame) {
   out.set_compress(welcome.compress);
   out.set_counted(welcome.counted);
   out.set_above(welcome.above);
+  out.set_now_ns(welcome.now.time_since_epoch().count());
+  out.set_newcomer(welcome.newcomer);
 }
 void write(const Release& release, pb::Frame& frame) {
   pb::Release& out = *frame.mutable_release();
@@ -185,12 +187,22 @@ void write(const Stop& stop, pb::Frame& frame) {
   frame.mutable_stop()->set_how(static_cast<pb::Farewell>(static_cast<int>(stop.how) + 1));
   frame.mutable_stop()->set_why(clip(stop.why));
 }
+void write(const PeerPlace& place, pb::PeerPlace& out) {
+  for (const std::string& address : place.addresses) {
+    out.add_addresses(address);
+  }
+  out.set_certificate(place.certificate);
+}
 void write(const Standing& standing, pb::Frame& frame) {
-  frame.mutable_standing()->set_generation(standing.generation);
-  frame.mutable_standing()->set_version(count(standing.version));
+  pb::Standing& out = *frame.mutable_standing();
+  out.set_generation(standing.generation);
+  out.set_version(count(standing.version));
+  out.set_newcomer(standing.newcomer);
+  write(standing.place, *out.mutable_place());
 }
 void write(const Regroup& regroup, pb::Frame& frame) {
   frame.mutable_regroup()->set_generation(regroup.generation);
+  frame.mutable_regroup()->set_key(regroup.key);
 }
 void write(const Group& group, pb::Frame& frame) {
   pb::Group& out = *frame.mutable_group();
@@ -202,6 +214,12 @@ void write(const Group& group, pb::Frame& frame) {
   out.set_ahead(static_cast<std::uint32_t>(group.ahead));
   for (const WorkerId worker : group.behind) {
     out.add_behind(static_cast<std::uint32_t>(worker));
+  }
+  for (const WorkerId worker : group.newcomers) {
+    out.add_newcomers(static_cast<std::uint32_t>(worker));
+  }
+  for (const PeerPlace& place : group.places) {
+    write(place, *out.add_places());
   }
 }
 

@@ -256,6 +256,10 @@ struct Welcome {
   std::string compress{};
   bool counted = false;  // Hello::unanswered was accepted.
   bool above = false;    // Verdicts come once a server above this one has given them.
+  // For a run without a server: the run's clock, and whether this worker has nothing, so that
+  // others of its group hand it the weights.
+  Time now{};
+  bool newcomer = false;
 
   bool operator==(const Welcome&) const = default;
 };
@@ -313,16 +317,28 @@ struct Stop {
 
 // ---- In a run without a server (collective/) --------------------------------------------------
 
+// Where a worker waits for the others of its group.
+struct PeerPlace {
+  std::vector<std::string> addresses;  // HOST:PORT, the best first.
+  // The fingerprint of the authority of its certificate (wire/join_code.h); empty: it has none, and
+  // speaks without TLS.
+  std::string certificate{};
+
+  bool operator==(const PeerPlace&) const = default;
+};
 // A worker's answer to Regroup. Unasked, of its present generation: its group is broken.
 struct Standing {
   std::uint32_t generation;
-  Version version;  // The version of its weights.
+  Version version;        // The version of its weights.
+  bool newcomer = false;  // It has none: others are to hand it everything.
+  PeerPlace place{};
 
   bool operator==(const Standing&) const = default;
 };
 // To a worker: leave your group, and say where you stand; the next group has this generation.
 struct Regroup {
   std::uint32_t generation;
+  std::string key{};  // The members of that group prove it to each other.
 
   bool operator==(const Regroup&) const = default;
 };
@@ -333,6 +349,8 @@ struct Group {
   std::vector<WorkerId> members;  // At least one.
   WorkerId ahead{};
   std::vector<WorkerId> behind;
+  std::vector<WorkerId> newcomers{};  // `ahead` hands them everything.
+  std::vector<PeerPlace> places{};    // One of each member, in their order; empty: nowhere.
 
   bool operator==(const Group&) const = default;
 };

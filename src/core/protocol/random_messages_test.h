@@ -65,7 +65,10 @@ class RandomMessages {
       case 11:
         return AskEvaluator{};
       case 12:
-        return Standing{.generation = small(), .version = Version{rng_.next()}};
+        return Standing{.generation = small(),
+                        .version = Version{rng_.next()},
+                        .newcomer = coin(),
+                        .place = place()};
       case 13:
         return AskEvaluated{.protocol = small(), .epoch = rng_.next()};
       case 14:
@@ -88,7 +91,9 @@ class RandomMessages {
                        .needs_weights = coin(),
                        .heartbeat = Duration{static_cast<std::int64_t>(rng_.below(1U << 30U)) + 1},
                        .seed = rng_.next(),
-                       .with_replacement = coin()};
+                       .with_replacement = coin(),
+                       .now = Time{Duration{static_cast<std::int64_t>(rng_.next() >> 1U)}},
+                       .newcomer = coin()};
       case 1:
         return Release{.sequence = Sequence{rng_.next()},
                        .version = Version{rng_.next()},
@@ -128,20 +133,28 @@ class RandomMessages {
                      .gradients = small(),
                      .batch = small(),
                      .local_steps = small(),
-                     .steps_ahead = coin()};
+                     .steps_ahead = coin(),
+                     .settings = text()};
       case 7:
-        return Regroup{.generation = small()};
+        return Regroup{.generation = small(),
+                       .key = std::string(coin() ? kGroupKeySize : 0, '\xff')};
       case 8:
         return Group{.generation = small(),
                      .version = Version{rng_.next()},
                      .members = {worker(), worker()},
                      .ahead = worker(),
-                     .behind = {worker()}};
+                     .behind = {worker()},
+                     .newcomers = {worker()},
+                     .places = {place(), place()}};
       default:
         return Stop{.how = static_cast<Farewell>(rng_.below(5)), .why = text()};
     }
   }
 
+  PeerPlace place() {
+    return {.addresses = {text(), text()},
+            .certificate = std::string(coin() ? kPlaceCertificateSize : 0, '\xfe')};
+  }
   bool coin() { return rng_.below(2) == 1; }
   std::uint32_t small() { return static_cast<std::uint32_t>(rng_.next() >> rng_.below(64)); }
   WorkerId worker() { return WorkerId{static_cast<std::uint32_t>(rng_.below(kWorkersMax))}; }

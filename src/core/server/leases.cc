@@ -70,6 +70,16 @@ void Leases::take(WorkerId worker, std::uint64_t wanted, protocol::Ranges& out, 
   }
 }
 
+void Leases::skip(std::uint64_t examples) {
+  CHECK(!fed_ && epoch_ == 0 && position_ == 0 && given_back_.empty());
+  epoch_ = examples / examples_;
+  position_ = examples % examples_;
+  if (epochs_ != 0 && epoch_ >= epochs_) {
+    epoch_ = epochs_ - 1;
+    position_ = examples_;
+  }
+}
+
 std::uint64_t Leases::take_given_back(WorkerId worker,
                                       bool own,
                                       std::uint64_t wanted,

@@ -64,6 +64,9 @@ class Leases {
   // These ranges will be used soon: prefetches their state. Changes nothing.
   void prepare(const protocol::Ranges& ranges) const;
 
+  // As if this many examples had been handed out, in order. REQUIRES: none was, and it is not fed.
+  void skip(std::uint64_t examples);
+
   // `out`: what is with workers when it is written; it was given back, by nobody, when it is read.
   void keep(Archive& archive, const protocol::Ranges& out);
 

@@ -1,9 +1,14 @@
 #include "cli/peer_role.h"
 
+#include <chrono>
 #include <cstdio>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,8 +25,12 @@
 #include "record/safetensors.h"
 #include "record/write_queue.h"
 #include "run/kept_decisions.h"
+#include "run/tls.h"
 #include "run/whole_file.h"
 #include "run/worker_role.h"
+#include "wire/address.h"
+#include "wire/peer_links.h"
+#include "wire/reachable.h"
 
 namespace outpace::cli {
 namespace {
@@ -70,22 +79,78 @@ collective::PeerOptions peer_options(const job::PeerJob& job, std::uint64_t exam
 // Ring or Gossip.
 template <typename Kind>
 void take_part(const job::PeerJob& job,
+               const live::SessionOptions& session,
                Kind& kind,
                const worker::GradientSource& source,
-               const peer::Journal& journal) {
+               const peer::Journal& journal,
+               const std::function<void()>& welcomed) {
   collective::Member member(
-      {.server = job.server,
-       .token = live::read_token_file(job.token_file),
-       .worker = WorkerId{job.worker},
-       .deadline = job.patience},
+      session,
       {.manifest = source.manifest(),
        .dataset_examples = source.dataset_examples(),
        .initial_weights = {}},
       [&kind] { return kind.weights(); },
       job.progress_timeout.time,
       journal);
+  welcomed();
   kind.run(member);
 }
+
+// Where this worker waits for the others.
+std::string listen_host(const job::PeerJob& job) {
+  if (!job.peer_interface.empty()) {
+    return wire::address_of_interface(job.peer_interface);
+  }
+  if (!job.listen.empty()) {
+    return job.listen;
+  }
+  return job.server.starts_with(wire::kUnixPrefix) ? "127.0.0.1"
+                                                   : wire::address_towards(job.server);
+}
+
+std::uint64_t draw_process() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32U | device();
+}
+
+// Calls `once` until the run is over for this worker. `once` throws Lost if the run goes on without
+// it, or its host is out of reach; then it comes back, as a newcomer.
+class Comings {
+ public:
+  explicit Comings(const job::PeerJob& job) : job_(job) {}
+
+  void run(const std::function<void(Duration deadline)>& once) {
+    while (true) {
+      try {
+        return once(lost_ ? left() : job_.patience);
+      } catch (const collective::Lost& lost) {
+        lost_ = lost_.value_or(Clock::now());
+        if (!took_part_ || left() <= Duration{}) {
+          throw;
+        }
+        std::fprintf(stderr, "worker %u: %s; it comes back\n", job_.worker, lost.what());
+      }
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+  void welcomed() {
+    lost_.reset();
+    took_part_ = true;
+  }
+  [[nodiscard]] bool again() const { return lost_.has_value(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kPause{200};
+
+  [[nodiscard]] Duration left() const {
+    return job_.rejoin_for - std::chrono::duration_cast<Duration>(Clock::now() - *lost_);
+  }
+
+  const job::PeerJob& job_;
+  bool took_part_ = false;
+  std::optional<Clock::time_point> lost_;
+};
 
 peer::Setting setting_of(const job::PeerJob& job, const collective::PeerOptions& peer) {
   return {.topology = job.topology,
@@ -122,6 +187,41 @@ class Decisions {
   peer::Journal journal_;
 };
 
+// What does not change when a worker comes back.
+struct Constant {
+  const std::vector<float>& weights;  // To begin with.
+  const collective::GroupOptions& meeting;
+  worker::GradientSource& source;
+  const worker::Pace& pace;
+};
+
+void be_peer_once(const job::PeerJob& job,
+                  const live::SessionOptions& session,
+                  const collective::PeerOptions& peer,
+                  const Constant& with,
+                  Comings& comings) {
+  const auto welcomed = [&comings] { comings.welcomed(); };
+  if (job.topology == job::Topology::kRing) {
+    collective::Ring ring(peer, with.weights, with.meeting, with.source, with.pace);
+    take_part(job, session, ring, with.source, peer.journal, welcomed);
+    const std::string_view bytes(reinterpret_cast<const char*>(ring.weights().data()),
+                                 ring.weights().size() * sizeof(float));
+    std::fprintf(stderr,
+                 "worker %u ended at update %llu; CRC-32C of its weights: %08x\n",
+                 job.worker,
+                 static_cast<unsigned long long>(count(ring.version())),
+                 crc32c(bytes));
+  } else {
+    collective::Gossip gossip(peer, with.weights, with.meeting, with.source, with.pace);
+    take_part(job, session, gossip, with.source, peer.journal, welcomed);
+    std::fprintf(stderr,
+                 "worker %u applied %llu gradients and began %llu meetings\n",
+                 job.worker,
+                 static_cast<unsigned long long>(gossip.gradients()),
+                 static_cast<unsigned long long>(gossip.meetings()));
+  }
+}
+
 }  // namespace
 
 void be_peer(const job::PeerJob& job, const run::Learner& learner) {
@@ -136,35 +236,38 @@ void be_peer(const job::PeerJob& job, const run::Learner& learner) {
       job::make_pace(job.work, job.worker, job.training.workers, run::whole_file);
   const auto source =
       run::make_source(job.work, job.worker, job.training.workers, job.training.seed, learner);
-  std::vector<float> weights = first_weights(job.weights, *source);
+  const std::vector<float> weights = first_weights(job.weights, *source);
   collective::PeerOptions peer = peer_options(job, source->dataset_examples());
   Decisions decisions(job, peer);
   peer.journal = decisions.journal();
-  const collective::GroupOptions meeting{.rendezvous = job.rendezvous,
-                                         .interface = job.peer_interface,
-                                         .token = live::read_token_file(job.token_file),
-                                         .refused = [worker = job.worker](const std::string& text) {
-                                           std::fprintf(
-                                               stderr, "worker %u %s\n", worker, text.c_str());
-                                         }};
-  if (job.topology == job::Topology::kRing) {
-    collective::Ring ring(peer, std::move(weights), meeting, *source, pace);
-    take_part(job, ring, *source, peer.journal);
-    const std::string_view bytes(reinterpret_cast<const char*>(ring.weights().data()),
-                                 ring.weights().size() * sizeof(float));
-    std::fprintf(stderr,
-                 "worker %u ended at update %llu; CRC-32C of its weights: %08x\n",
-                 job.worker,
-                 static_cast<unsigned long long>(count(ring.version())),
-                 crc32c(bytes));
-  } else {
-    collective::Gossip gossip(peer, std::move(weights), meeting, *source, pace);
-    take_part(job, gossip, *source, peer.journal);
-    std::fprintf(stderr,
-                 "worker %u applied %llu gradients and began %llu meetings\n",
-                 job.worker,
-                 static_cast<unsigned long long>(gossip.gradients()),
-                 static_cast<unsigned long long>(gossip.meetings()));
+  const collective::GroupOptions meeting{
+      .links = std::make_shared<wire::PeerLinks>(
+          wire::PeerLinks::Options{.host = listen_host(job),
+                                   .sealed = job.encrypt,
+                                   .refused = [worker = job.worker](const std::string& text) {
+                                     std::fprintf(stderr, "worker %u %s\n", worker, text.c_str());
+                                   }})};
+  const std::string token = live::read_token_file(job.token_file);
+  live::SessionOptions session{
+      .server = job.server,
+      .token = token,
+      .tls = run::tls_to(job.server, {}, job.token_file, token, /*insecure_no_tls=*/false),
+      .worker = WorkerId{job.worker},
+      .process = draw_process()};
+  Comings comings(job);
+  try {
+    comings.run([&](Duration deadline) {
+      session.deadline = deadline;
+      if (comings.again() && peer.journal) {
+        peer.journal("anew", "");
+      }
+      be_peer_once(job, session, peer, {weights, meeting, *source, pace}, comings);
+    });
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kDone) {
+      throw;
+    }
+    std::fprintf(stderr, "worker %u: %s\n", job.worker, error.what());
   }
 }
 

@@ -85,9 +85,11 @@ void ChildWatch::ended(const live::ChildEnd& end) {
   // With exit code 5 a worker says that the others went on without it.
   const bool lost = end.code > 128 || end.code == static_cast<int>(ExitCode::kTooFewWorkers);
   if (options_.worker_lost && end.is_worker && lost) {
-    first_loss_ = first_loss_.empty() ? what : first_loss_;
-    options_.say(what);
-    options_.worker_lost(end.name, what);
+    options_.say(what + again(end));
+    if (!end.restarted) {
+      first_loss_ = first_loss_.empty() ? what : first_loss_;
+      options_.worker_lost(end.name, what);
+    }
     return;
   }
   const bool counts = !options_.refusals_count || options_.refusals_count();

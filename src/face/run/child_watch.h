@@ -24,7 +24,7 @@ namespace outpace::run {
 [[nodiscard]] std::string without_program(const std::string& line);
 
 struct ChildWatchOptions {
-  // In a run without a server: a worker was lost. Null: with a server.
+  // In a run without a server: a worker was lost, and is not started again. Null: with a server.
   std::function<void(const std::string& worker, const std::string& how)> worker_lost{};
   // Why the run does not end without evaluations, for people; empty: it does.
   std::string needs_evaluator{};

@@ -70,21 +70,50 @@ std::string workers_folder(const ChildFiles& files) {
 
 std::vector<live::ChildSpec> peer_children(const job::PeerJob& shared,
                                            const job::TrainJob& job,
+                                           std::uint32_t workers,
                                            const ChildFiles& files) {
   std::vector<live::ChildSpec> children;
-  for (std::uint32_t worker = 0; worker < job.training.workers; ++worker) {
-    const std::string name = fmt::format("worker-{}", worker);
-    job::PeerJob told = shared;
-    told.worker = worker;
-    told.decisions_file = files.decisions.empty() ? "" : files.decisions + "/" + name + ".jsonl";
-    children.push_back(
-        {.name = fmt::format("worker {}", worker),
-         .command = [told, file = resolved_of(files, name)](
-                        std::uint32_t /*start*/) { return words_of("peer", told, file); },
-         .prefix = prefix_words(job.worker_prefix, worker),
-         .log = log_of(files, name)});
+  for (std::uint32_t worker = 0; worker < workers; ++worker) {
+    children.push_back(peer_child(shared, worker, files));
+    children.back().prefix = prefix_words(job.worker_prefix, worker);
+    children.back().restarts_max = job.restart_workers ? kWorkerRestartsMax : 0;
   }
   return children;
+}
+
+live::ChildSpec peer_child(const job::PeerJob& shared,
+                           std::uint32_t worker,
+                           const ChildFiles& files) {
+  const std::string name = fmt::format("worker-{}", worker);
+  job::PeerJob told = shared;
+  told.worker = worker;
+  told.decisions_file = files.decisions.empty() ? "" : files.decisions + "/" + name + ".jsonl";
+  return {.name = fmt::format("worker {}", worker),
+          .command = [told, file = resolved_of(files, name)](
+                         std::uint32_t /*start*/) { return words_of("peer", told, file); },
+          .log = log_of(files, name)};
+}
+
+std::string settings_of(const job::PeerJob& shared) {
+  job::PeerJob told = shared;
+  told.server.clear();
+  told.token_file.clear();
+  told.listen.clear();   // It is this machine's,
+  told.weights.clear();  // and so is the file: others get the weights from those that have them.
+  told.decisions_file.clear();
+  job::OptionList options;
+  declare(options, told);
+  return job::resolved_toml("peer", options);
+}
+
+job::PeerJob peer_job_of(const std::string& settings) {
+  job::PeerJob told;
+  job::OptionList options;
+  declare(options, told);
+  job::set_layers(options, {job::from_toml(settings, "what the first machine says", options)});
+  // It says what is trained, and not which files of this machine are written.
+  told.decisions_file.clear();
+  return told;
 }
 
 live::ChildSpec evaluator_child(const job::TrainJob& job,

@@ -37,10 +37,19 @@ struct ChildFiles {
                                                            std::uint32_t workers,
                                                            const JobPlace& place,
                                                            const ChildFiles& files);
-// All workers of a ring or gossip, which meet by the file `rendezvous`.
+// The first `workers` workers of a ring or gossip.
 [[nodiscard]] std::vector<live::ChildSpec> peer_children(const job::PeerJob& shared,
                                                          const job::TrainJob& job,
+                                                         std::uint32_t workers,
                                                          const ChildFiles& files);
+// One worker, of this rank. It has neither prefix nor restarts.
+[[nodiscard]] live::ChildSpec peer_child(const job::PeerJob& shared,
+                                         std::uint32_t worker,
+                                         const ChildFiles& files);
+// What the workers of another machine are told, but for where they find the job: as TOML.
+[[nodiscard]] std::string settings_of(const job::PeerJob& shared);
+// The same as it is read there. Throws a usage error if it is wrong.
+[[nodiscard]] job::PeerJob peer_job_of(const std::string& settings);
 // `evaluated`: whether an evaluation has come since it was asked last; then its crashes are counted
 // anew. It is started again as often as it crashes.
 [[nodiscard]] live::ChildSpec evaluator_child(const job::TrainJob& job,

@@ -79,16 +79,36 @@ TEST_F(ChildrenTest, PeersDifferByTheirRankAlone) {
                       .work = job_.job.work,
                       .server = "unix:/tmp/s",
                       .token_file = "t",
-                      .rendezvous = "r"};
+                      .encrypt = true};
   files_.decisions = "/run/decisions";
-  const auto children = peer_children(shared, job_.job, files_);
+  const auto children = peer_children(shared, job_.job, 2, files_);
   ASSERT_EQ(children.size(), 2);
   job::Declared<job::PeerJob> child;
   const job::PeerJob& peer = told(children[1].command(0), child).job;
   EXPECT_EQ(peer.worker, 1);
   EXPECT_EQ(peer.topology, job::Topology::kGossip);
-  EXPECT_EQ(peer.rendezvous, "r");
+  EXPECT_TRUE(peer.encrypt);
   EXPECT_EQ(peer.decisions_file, "/run/decisions/worker-1.jsonl");
+}
+
+TEST_F(ChildrenTest, AnotherMachineIsToldAllButWhereThingsAreOnThisOne) {
+  const job::PeerJob shared{.training = job_.job.training,
+                            .topology = job::Topology::kGossip,
+                            .gossip = {.average_every = 3},
+                            .work = job_.job.work,
+                            .weights = "/here/weights",
+                            .server = "unix:/tmp/s",
+                            .token_file = "/here/token",
+                            .listen = "10.0.0.1",
+                            .encrypt = true};
+  const std::string text = settings_of(shared);
+  EXPECT_EQ(text.find("/here"), std::string::npos) << text;
+  const job::PeerJob peer = peer_job_of(text + "decisions-file = \"/etc/passwd\"\n");
+  EXPECT_EQ(peer.topology, job::Topology::kGossip);
+  EXPECT_EQ(peer.gossip.average_every, 3);
+  EXPECT_EQ(peer.work.network.text, job_.job.work.network.text);
+  EXPECT_TRUE(peer.encrypt);
+  EXPECT_EQ(peer.server + peer.listen + peer.decisions_file, "");
 }
 
 }  // namespace

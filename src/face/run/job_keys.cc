@@ -125,7 +125,10 @@ void JobKeys::settle(const fs::path& run,
 }
 
 std::string JobKeys::how_to_join(const std::string& command) const {
-  return fmt::format("machines join by: outpace join {} -- {}", keyring_->code(), command);
+  return fmt::format("machines join by: outpace join {}{}{}",
+                     keyring_->code(),
+                     command.empty() ? "" : " -- ",
+                     command);
 }
 
 }  // namespace outpace::run

@@ -43,6 +43,7 @@ class JobKeys {
   // Whether certificates and token were made here.
   [[nodiscard]] bool own() const { return own_; }
   [[nodiscard]] const wire::TlsFiles& tls() const { return tls_; }
+  [[nodiscard]] const std::shared_ptr<live::Keyring>& keyring() const { return keyring_; }
   // Where the token is, if own().
   [[nodiscard]] std::string token_file() const { return (folder_ / "token").string(); }
 
@@ -55,7 +56,7 @@ class JobKeys {
   void settle(const std::filesystem::path& run,
               const std::string& address,
               const std::string& advertised);
-  // How to join, for people. `command`: what a machine runs.
+  // How to join, for people. `command`: what a machine runs; empty: what it is told.
   [[nodiscard]] std::string how_to_join(const std::string& command) const;
 
  private:

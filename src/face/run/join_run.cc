@@ -218,6 +218,7 @@ class Join {
          .say = [this](const std::string& line) { terminal_.say(line); },
          .given_up = [this] { return course_.signal != 0 || course_.all_ended; }});
     const protocol::Seats seats = joining.ask();
+    check_command(seats);
     const auto directory = job_.out.empty() ? record::RunDirectory::create(
                                                   "runs", std::chrono::system_clock::now(), "join")
                                             : record::RunDirectory::create_at(job_.out);
@@ -227,8 +228,14 @@ class Join {
                               joining.server(),
                               names_of(seats),
                               directory.logs().string()));
-    live::Supervisor supervisor(children_of(seats, joining.server(), pass_file, directory.logs()),
-                                events());
+    live::Supervisor supervisor(
+        seats.settings.empty()
+            ? children_of(seats, joining.server(), pass_file, directory.logs())
+            : peers_of(seats,
+                       joining.server(),
+                       pass_file,
+                       {.logs = directory.logs().string(), .resolved = scratch.path()}),
+        events());
     std::optional<NoticeWatch> notice;
     if (!job_.on_notice.empty()) {
       notice.emplace(
@@ -247,6 +254,44 @@ class Join {
   }
 
  private:
+  // The run says what its workers do, or this command does.
+  void check_command(const protocol::Seats& seats) const {
+    if (seats.settings.empty() && command_.empty()) {
+      throw usage_error("join: the command is missing: outpace join CODE -- python3 train.py");
+    }
+    if (!seats.settings.empty() && !command_.empty()) {
+      throw usage_error(
+          "join: this run is a ring or a gossip, which tells its workers what to do; remove the "
+          "command: outpace join CODE");
+    }
+  }
+
+  // The workers of a ring or a gossip, as its first machine says.
+  std::vector<live::ChildSpec> peers_of(const protocol::Seats& seats,
+                                        const std::string& server,
+                                        const std::string& pass_file,
+                                        const ChildFiles& files) const {
+    job::PeerJob told = peer_job_of(seats.settings);
+    told.server = server;
+    told.token_file = pass_file;
+    told.rejoin_for = job_.reaching.rejoin_for;
+    if (job_.threads) {
+      told.work.threads = *job_.threads;
+    }
+    std::vector<live::ChildSpec> children;
+    for (std::uint32_t number = 0; number < seats.workers.size(); ++number) {
+      const auto worker = static_cast<std::uint32_t>(index(seats.workers[number]));
+      live::ChildSpec child = peer_child(told, worker, files);
+      child.prefix = prefix_words(job_.worker_prefix, worker);
+      child.restarts_max = job_.restart_workers ? kWorkerRestartsMax : 0;
+      if (const auto gpu = gpu_of(number)) {
+        tell(child.variables, "CUDA_VISIBLE_DEVICES", *gpu);
+      }
+      children.push_back(std::move(child));
+    }
+    return children;
+  }
+
   static std::string names_of(const protocol::Seats& seats) {
     std::vector<std::string> names;
     for (const WorkerId worker : seats.workers) {
@@ -376,7 +421,9 @@ class Join {
 
 int join_run(const job::JoinJob& job) {
   job::JoinWords words = words_of(job);
-  check_program("join", words.command.front());
+  if (!words.command.empty()) {
+    check_program("join", words.command.front());
+  }
   const wire::JoinCode code = wire::parse_code(read_code(job, words));
   live::block_supervised_signals();
   return Join(job, std::move(words.command)).run(code);

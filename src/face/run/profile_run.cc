@@ -17,7 +17,6 @@
 #include "live/paced_source.h"
 #include "protocol/messages.h"
 #include "run/packing_speed.h"
-#include "run/scratch_directory.h"
 #include "run/server_run.h"
 #include "server/shard.h"
 #include "throughput/operations.h"
@@ -180,9 +179,7 @@ MeasuredWorker profile_of(const job::ProfileJob& job,
       median_rest(profile.iterations) - profile.apply_seconds - 2.0 * profile.message_seconds;
   profile.byte_seconds = std::max(0.0, of_bytes / (2.0 * profile.payload_bytes()));
   if (measure_peers) {
-    const ScratchDirectory scratch;
-    const collective::PeerCost cost =
-        measure_peers(scratch.file("rendezvous"), profile.manifest.numbers(), job.iterations);
+    const collective::PeerCost cost = measure_peers(profile.manifest.numbers(), job.iterations);
     profile.sums = {.message_seconds = cost.message_seconds,
                     .byte_seconds = cost.byte_seconds,
                     .meeting_message_seconds = cost.meeting_message_seconds};

@@ -23,8 +23,7 @@ struct MeasuredWorker {
 };
 
 // As collective::measure_peer_cost(), which needs Gloo. Empty: nobody measures it.
-using MeasurePeers = std::function<collective::PeerCost(
-    const std::string& rendezvous, std::size_t numbers, std::size_t repeats)>;
+using MeasurePeers = std::function<collective::PeerCost(std::size_t numbers, std::size_t repeats)>;
 
 // The first iterations find no memory and no code in place.
 inline constexpr std::size_t kWarmUp = 5;

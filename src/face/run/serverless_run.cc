@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "live/token_file.h"
 #include "run/child_watch.h"
 #include "run/children.h"
+#include "run/job_keys.h"
 #include "run/open_files.h"
 #include "run/scratch_directory.h"
 #include "run/server_run.h"
@@ -25,10 +27,7 @@ namespace {
 constexpr std::uint64_t kNever = std::uint64_t{1} << 62U;  // Examples; no run gets there.
 
 // What each worker is told, but for its rank.
-job::PeerJob shared_by_peers(const job::TrainJob& job,
-                             const collective::HostOptions& host,
-                             const std::string& address,
-                             const ScratchDirectory& scratch) {
+job::PeerJob shared_by_peers(const job::TrainJob& job, const collective::HostOptions& host) {
   job::PeerJob peer{.training = job.training,
                     .topology = job.topology,
                     .peer_interface = job.peer_interface,
@@ -38,9 +37,7 @@ job::PeerJob shared_by_peers(const job::TrainJob& job,
                     .weights = job.serving.weights,
                     .patience = job.membership.patience_to_begin(),
                     .progress_timeout = job.membership.progress_timeout,
-                    .server = address,
-                    .token_file = scratch.file("token"),
-                    .rendezvous = scratch.file("rendezvous"),
+                    .encrypt = !job.serving.listen.empty(),
                     .decisions = job.output.decisions};
   peer.training.policy = Spec::parse("sync");  // The steps are those of fresh gradients.
   peer.training.limits = host.limits;
@@ -48,24 +45,46 @@ job::PeerJob shared_by_peers(const job::TrainJob& job,
   return peer;
 }
 
-collective::HostOptions host_options(const job::TrainJob& job, const ScratchDirectory& scratch) {
+std::string token_file(const ScratchDirectory& scratch, const std::optional<JobKeys>& keys) {
+  return keys ? keys->token_file() : scratch.file("token");
+}
+
+collective::HostOptions host_options(const job::TrainJob& job,
+                                     const ScratchDirectory& scratch,
+                                     const std::optional<JobKeys>& keys) {
   const live::ServerOptions checked = to_server_options(job.training, job.membership, job.serving);
   const bool learns = job.work.paced.empty();
-  return {.topology = job.topology,
-          .centre = job.gossip.averaging == job::Averaging::kElastic,
-          .workers = job.training.workers,
-          .batch = job.training.batch,
-          .min_workers = job.membership.min_workers,
-          .listen = "unix:" + scratch.file("host.sock"),
-          .token = live::token_of_server(scratch.file("token")),
-          .seed = job.training.seed,
-          .with_replacement = checked.coordinator.with_replacement,
-          .limits = checked.coordinator.limits,
-          .evaluate_every = learns ? job.training.evaluate_every : kNever,
-          .target = checked.target,
-          .expects_evaluator = learns,
-          .heartbeat_timeout = checked.coordinator.heartbeat_timeout,
-          .patience = checked.coordinator.patience};
+  collective::HostOptions options{.topology = job.topology,
+                                  .centre = job.gossip.averaging == job::Averaging::kElastic,
+                                  .workers = job.training.workers,
+                                  .batch = job.training.batch,
+                                  .min_workers = job.membership.min_workers,
+                                  .listen = "unix:" + scratch.file("host.sock"),
+                                  .token = live::token_of_server(token_file(scratch, keys)),
+                                  .seed = job.training.seed,
+                                  .with_replacement = checked.coordinator.with_replacement,
+                                  .limits = checked.coordinator.limits,
+                                  .evaluate_every = learns ? job.training.evaluate_every : kNever,
+                                  .target = checked.target,
+                                  .expects_evaluator = learns,
+                                  .heartbeat_timeout = checked.coordinator.heartbeat_timeout,
+                                  .patience = checked.coordinator.patience,
+                                  .patience_to_return = job.membership.patience_to_return()};
+  if (keys) {
+    options.listen_beyond = job.serving.listen;
+    options.tls = keys->tls();
+    options.keyring = keys->keyring();
+    options.seats_from = *job.workers_here;
+    options.seats.planned = job.training.workers;
+    options.seats.batch = job.training.batch;
+    options.seats.settings = settings_of(shared_by_peers(job, options));
+  }
+  return options;
+}
+
+// Without its port.
+std::string host_of(const std::string& address) {
+  return address.substr(0, address.rfind(':'));
 }
 
 peer::Setting setting_of(const job::TrainJob& job, const collective::HostOptions& host) {
@@ -91,8 +110,11 @@ RunEnd train_without_server(const job::TrainJob& job,
   check(job, learner);
   live::block_supervised_signals();
   const ScratchDirectory scratch;
+  std::optional<JobKeys> keys = job.serving.listen.empty()
+                                    ? std::nullopt
+                                    : JobKeys::find(job.serving, "", "", scratch.path());
   allow_open_files(job.training.workers);
-  collective::HostOptions options = host_options(job, scratch);
+  collective::HostOptions options = host_options(job, scratch, keys);
   collective::Host host(options, {});
   // After it listens: a run that cannot begin leaves no record in the way of the next try.
   RunRecorder recorder({.training = job.training,
@@ -111,14 +133,24 @@ RunEnd train_without_server(const job::TrainJob& job,
     keep(found);
   };
   host.watch(std::move(callbacks));
-  const job::PeerJob shared = shared_by_peers(job, options, host.address(), scratch);
+  job::PeerJob shared = shared_by_peers(job, options);
+  shared.server = host.address();
+  shared.token_file = token_file(scratch, keys);
+  shared.rejoin_for = kRejoinFor;
+  recorder.reachable(shared.server, shared.token_file);
+  if (keys) {
+    shared.listen = host_of(host.beyond());
+    keys->settle(recorder.directory(), host.beyond(), job.serving.advertise);
+    recorder.say(keys->how_to_join(""));
+  }
   const ChildFiles files{.logs = recorder.make_log_directory(),
                          .resolved = scratch.path(),
                          .decisions = recorder.peer_decisions()};
-  std::vector<live::ChildSpec> children = peer_children(shared, job, files);
+  std::vector<live::ChildSpec> children =
+      peer_children(shared, job, job.workers_here.value_or(job.training.workers), files);
   if (job.work.paced.empty()) {
     children.push_back(evaluator_child(
-        job, {.server = host.address(), .token_file = scratch.file("token")}, files, [&evaluated] {
+        job, {.server = shared.server, .token_file = shared.token_file}, files, [&evaluated] {
           return evaluated.exchange(false);
         }));
   }
@@ -132,6 +164,9 @@ RunEnd train_without_server(const job::TrainJob& job,
            },
        .workers_all_ended =
            [&](const std::string& why) {
+             if (keys) {
+               return;  // Those of other machines may go on.
+             }
              host.fail(ExitCode::kTooFewWorkers, why.empty() ? "all workers have ended" : why);
            },
        .say = [&](const std::string& line) { recorder.say(line); },

@@ -50,6 +50,8 @@ void Cluster::carry_out(std::uint32_t worker, const peer::Ring::Actions& actions
                      member.catches_up = with.from;
                      ++result_.counts.caught_up;
                    },
+                   // Nobody comes late in virtual time.
+                   Ignoring<peer::Ring::HandOver, peer::Ring::TakeOver>{},
                    [&](const peer::Ring::Compute& term) {
                      member.term = term;
                      compute(

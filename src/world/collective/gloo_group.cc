@@ -22,11 +22,13 @@
 #include <gloo/transport/tcp/context.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/tcp/pair.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "collective/gloo_waits.h"
 #include "collective/peer_sockets.h"
 #include "wire/descriptor.h"
+#include "wire/stream_relay.h"
 
 namespace outpace::collective {
 namespace {
@@ -54,7 +56,8 @@ class AdoptedPair final : public gloo::transport::tcp::Pair {
  public:
   using Pair::Pair;
 
-  void adopt(const wire::Descriptor& socket, std::function<void()> failed) {
+  // `relayed`: it is a socket of this process, and not one of TCP.
+  void adopt(const wire::Descriptor& socket, bool relayed, std::function<void()> failed) {
     failed_ = std::move(failed);
     const std::lock_guard lock(m_);
     if (state_ != LISTENING) {
@@ -63,7 +66,13 @@ class AdoptedPair final : public gloo::transport::tcp::Pair {
     device_->unregisterDescriptor(fd_, this);
     ::close(fd_);
     fd_ = ::fcntl(socket.number(), F_DUPFD_CLOEXEC, 0);
-    handleConnected();
+    if (!relayed) {
+      handleConnected();
+      return;
+    }
+    peer_ = self_;  // For messages alone.
+    device_->registerDescriptor(fd_, EPOLLIN, this);
+    changeState(CONNECTED);
   }
 
  protected:
@@ -87,10 +96,10 @@ class AdoptingContext final : public gloo::transport::tcp::Context {
  public:
   using Context::Context;
 
-  void adopt(int peer, const wire::Descriptor& socket, std::function<void()> failed) {
+  void adopt(int peer, const wire::Descriptor& socket, bool relayed, std::function<void()> failed) {
     auto pair =
         std::make_unique<AdoptedPair>(this, device_.get(), peer, milliseconds(getTimeout()));
-    pair->adopt(socket, std::move(failed));
+    pair->adopt(socket, relayed, std::move(failed));
     pairs_.at(static_cast<std::size_t>(peer)) = std::move(pair);
   }
 };
@@ -110,7 +119,7 @@ class Mesh final : public gloo::Context {
     device_ = device;
     transportContext_ = watched_;
     for (const auto& [peer, socket] : sockets) {
-      inner->adopt(static_cast<int>(peer), socket, watched_->ends_waits());
+      inner->adopt(static_cast<int>(peer), socket, options.links->sealed(), watched_->ends_waits());
     }
   }
 
@@ -119,6 +128,11 @@ class Mesh final : public gloo::Context {
  private:
   std::shared_ptr<WatchedContext> watched_;
 };
+
+// It outlives the stream, which has read nothing beyond its handshake.
+wire::Descriptor same_socket(const wire::ByteStream& stream) {
+  return wire::Descriptor(::fcntl(stream.number(), F_DUPFD_CLOEXEC, 0));
+}
 
 // Gloo does not write to what it sends.
 std::unique_ptr<gloo::transport::UnboundBuffer> buffer_of(Mesh& mesh,
@@ -148,8 +162,9 @@ struct GlooGroup::State {
 
   const GroupOptions options;
   PeerSockets sockets;
-  std::shared_ptr<Mesh> mesh;  // Constant once it has joined.
-  std::mutex mutex;            // Guards what follows.
+  std::optional<wire::StreamRelay> relay;  // Before the mesh, whose sockets it carries.
+  std::shared_ptr<Mesh> mesh;              // Constant once it has joined.
+  std::mutex mutex;                        // Guards what follows.
   std::condition_variable_any changed;
   std::string broken;          // Why; empty: it is not.
   std::exception_ptr failure;  // What a sum of another kind threw.
@@ -173,7 +188,18 @@ GlooGroup::~GlooGroup() {
 
 void GlooGroup::join() {
   try {
-    const auto sockets = state_->sockets.connect();
+    auto streams = state_->sockets.connect();
+    std::map<std::uint32_t, wire::Descriptor> sockets;
+    if (!streams.empty() && state_->options.links->sealed()) {
+      state_->relay.emplace();
+    }
+    for (auto& [rank, stream] : streams) {
+      sockets[rank] =
+          state_->relay ? state_->relay->carry(std::move(stream)) : same_socket(*stream);
+    }
+    if (state_->relay) {
+      state_->relay->start();
+    }
     const std::lock_guard lock(state_->mutex);
     state_->throw_if_broken();
     state_->mesh = std::make_shared<Mesh>(state_->options, sockets);

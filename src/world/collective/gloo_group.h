@@ -1,10 +1,11 @@
 // A group of processes that communicate without a server: sums over all processes, and messages
-// between two. Uses Gloo, unencrypted, over loopback unless another network interface is named.
+// between two. Uses Gloo.
 //
-// Each process has a rank from 0 to size - 1. All join in one rendezvous folder, through which they
-// find each other's ports; no port is fixed. Each pair proves the job's token to each other before
-// Gloo gets their connection (peer_sockets.h), which ends when the other machine has not answered
-// for `dead_link`. A group that lost a process is over: whatever waits
+// Each process has a rank from 0 to size - 1, and knows where the others wait for it. Each pair
+// proves the group's key to each other before Gloo gets their connection (peer_sockets.h), which
+// ends when the other machine has not answered for `dead_link`. A connection by TLS is carried by a
+// thread of the group's (wire/stream_relay.h): Gloo takes bare sockets. A group that lost a process
+// is over: whatever waits
 // for that process throws GroupBroken, and a new group is made of those that are left. From any
 // thread, abort() breaks the group at once, so that nothing waits for a process that is silent, nor
 // in receive_any(), which waits for none in particular.
@@ -20,24 +21,24 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/time.h"
 #include "collective/swap.h"
+#include "protocol/messages.h"
+#include "wire/peer_links.h"
 
 namespace outpace::collective {
 
 struct GroupOptions {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
-  std::string rendezvous;  // A folder; the first process makes it.
-  // Groups that follow each other in one folder have different generations.
-  std::uint32_t generation = 1;
+  std::uint32_t generation = 1;  // Differs from that of the groups before and after.
   Duration deadline = std::chrono::seconds(10);   // For all processes to join.
   Duration dead_link = std::chrono::seconds(10);  // A machine that is silent for this time is away.
-  std::string interface;  // Network interface, such as "eth0"; empty: loopback.
-  std::string token;      // The job's.
-  std::function<void(const std::string&)> refused;  // Told of strangers; may be null.
+  std::vector<protocol::PeerPlace> places{};      // One of each process, by rank.
+  std::shared_ptr<wire::PeerLinks> links{};       // This process's, which expect the group.
 };
 
 // The group is over: a process died, closed its connections, or aborted.

@@ -3,9 +3,9 @@
 #include "collective/gloo_group.h"
 
 #include <algorithm>
+#include <barrier>
 #include <csignal>
 #include <cstddef>
-#include <filesystem>
 #include <functional>
 #include <latch>
 #include <span>
@@ -16,28 +16,33 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "base/temporary_directory_test.h"
+#include "collective/links_test.h"
 
 namespace outpace::collective {
 namespace {
 
-void each_rank(std::uint32_t size, const std::function<void(GlooGroup&, std::uint32_t)>& task) {
-  const TemporaryDirectory folder;
-  std::vector<std::jthread> ranks;
-  ranks.reserve(size);
-  for (std::uint32_t rank = 0; rank < size; ++rank) {
-    ranks.emplace_back([&, rank] {
-      GlooGroup group({.rank = rank,
-                       .size = size,
-                       .rendezvous = folder.path() / "rendezvous",
-                       .token = "secret"});
-      group.join();
-      task(group, rank);
-    });
+// Each test is made twice: in the clear, and by TLS.
+class GlooGroupTest : public ::testing::TestWithParam<bool> {
+ protected:
+  static void each_rank(std::uint32_t size,
+                        const std::function<void(GlooGroup&, std::uint32_t)>& task) {
+    const GroupForTest all(size, GetParam());
+    std::vector<std::jthread> ranks;
+    ranks.reserve(size);
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      ranks.emplace_back([&, rank] {
+        GlooGroup group(all.member(rank));
+        group.join();
+        task(group, rank);
+      });
+    }
   }
-}
+  // Rank 1 sends this many bytes where rank 0 expects 100.
+  static void expect_no_more_than_asked(std::size_t bytes);
+};
+INSTANTIATE_TEST_SUITE_P(PlainAndSealed, GlooGroupTest, ::testing::Bool());
 
-TEST(GlooGroup, SumsBegunInOneOrderAreThoseOfAllRanks) {
+TEST_P(GlooGroupTest, SumsBegunInOneOrderAreThoseOfAllRanks) {
   each_rank(3, [](GlooGroup& group, std::uint32_t rank) {
     const auto mine = static_cast<float>(rank + 1);
     std::vector<float> first(1000, mine);
@@ -50,7 +55,7 @@ TEST(GlooGroup, SumsBegunInOneOrderAreThoseOfAllRanks) {
   });
 }
 
-TEST(GlooGroup, OneRankAloneKeepsItsNumbers) {
+TEST_P(GlooGroupTest, OneRankAloneKeepsItsNumbers) {
   each_rank(1, [](GlooGroup& group, std::uint32_t) {
     std::vector<float> numbers{1.5F, 2.0F};
     group.begin_sum(numbers);
@@ -59,7 +64,7 @@ TEST(GlooGroup, OneRankAloneKeepsItsNumbers) {
   });
 }
 
-TEST(GlooGroup, WhoReceivesFromAnybodyLearnsWhoItWas) {
+TEST_P(GlooGroupTest, WhoReceivesFromAnybodyLearnsWhoItWas) {
   constexpr std::uint32_t kOffer = 1;
   constexpr std::uint32_t kAnswer = 2;
   std::latch over(3);  // A rank that went away would break the others' conversations.
@@ -83,7 +88,7 @@ TEST(GlooGroup, WhoReceivesFromAnybodyLearnsWhoItWas) {
   });
 }
 
-TEST(GlooGroup, TwoExchangeAtOnce) {
+TEST_P(GlooGroupTest, TwoExchangeAtOnce) {
   std::latch over(2);
   each_rank(2, [&over](GlooGroup& group, std::uint32_t rank) {
     const std::size_t size = 1'000'000;  // More than the sockets hold: neither may wait first.
@@ -95,7 +100,7 @@ TEST(GlooGroup, TwoExchangeAtOnce) {
   });
 }
 
-TEST(GlooGroup, AReceiverCanBeStopped) {
+TEST_P(GlooGroupTest, AReceiverCanBeStopped) {
   std::latch stopped(2);  // A sender that went away would be an error.
   each_rank(2, [&stopped](GlooGroup& group, std::uint32_t rank) {
     if (rank == 0) {
@@ -107,7 +112,7 @@ TEST(GlooGroup, AReceiverCanBeStopped) {
   });
 }
 
-TEST(GlooGroup, ASumWithoutARankThatLeftIsAnErrorAndNotAWait) {
+TEST_P(GlooGroupTest, ASumWithoutARankThatLeftIsAnErrorAndNotAWait) {
   each_rank(2, [](GlooGroup& group, std::uint32_t rank) {
     if (rank == 1) {
       return;
@@ -124,7 +129,7 @@ TEST(GlooGroup, ASumWithoutARankThatLeftIsAnErrorAndNotAWait) {
   });
 }
 
-TEST(GlooGroup, WhatWaitsForASilentRankEndsWhenTheGroupIsAborted) {
+TEST_P(GlooGroupTest, WhatWaitsForASilentRankEndsWhenTheGroupIsAborted) {
   std::latch over(3);  // The silent rank neither sums nor closes its connections until then.
   each_rank(3, [&over](GlooGroup& group, std::uint32_t rank) {
     if (rank != 2) {
@@ -140,7 +145,7 @@ TEST(GlooGroup, WhatWaitsForASilentRankEndsWhenTheGroupIsAborted) {
   });
 }
 
-TEST(GlooGroup, ARankThatReceivesFromAnybodyLearnsThatTheGroupIsAborted) {
+TEST_P(GlooGroupTest, ARankThatReceivesFromAnybodyLearnsThatTheGroupIsAborted) {
   std::latch over(2);
   each_rank(2, [&over](GlooGroup& group, std::uint32_t rank) {
     if (rank == 0) {
@@ -152,39 +157,33 @@ TEST(GlooGroup, ARankThatReceivesFromAnybodyLearnsThatTheGroupIsAborted) {
   });
 }
 
-TEST(GlooGroup, ARankThatWaitsForOneThatNeverComesCanBeAborted) {
-  const TemporaryDirectory folder;
-  GlooGroup group(
-      {.rank = 0, .size = 2, .rendezvous = folder.path() / "rendezvous", .token = "secret"});
+TEST_P(GlooGroupTest, ARankThatWaitsForOneThatNeverComesCanBeAborted) {
+  const GroupForTest all(2, GetParam());
+  GlooGroup group(all.member(0));
   const std::jthread breaker([&group] { group.abort(); });
   EXPECT_THROW(group.join(), GroupBroken);
 }
 
-TEST(GlooGroup, AGroupOfFewerFollowsOneThatIsBroken) {
-  const TemporaryDirectory folder;
+TEST_P(GlooGroupTest, AGroupOfFewerFollowsOneThatIsBroken) {
+  GroupForTest all(3, GetParam());
   std::latch died(3);
+  std::barrier regrouped(3, [&all]() noexcept { all.meet(2); });
   std::vector<std::jthread> ranks;
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     ranks.emplace_back([&, rank] {
       std::vector<float> numbers{static_cast<float>(rank + 1)};
       {
-        GlooGroup first({.rank = rank,
-                         .size = 3,
-                         .rendezvous = folder.path() / "rendezvous",
-                         .token = "secret"});
+        GlooGroup first(all.member(rank));
         first.join();
         if (rank != 0) {
           first.begin_sum(numbers);
           EXPECT_THROW(first.wait_for_sums(), GroupBroken);
         }
       }
+      regrouped.arrive_and_wait();
       if (rank != 0) {
         numbers = {static_cast<float>(rank + 1)};
-        GlooGroup second({.rank = rank - 1,
-                          .size = 2,
-                          .rendezvous = folder.path() / "rendezvous",
-                          .generation = 2,
-                          .token = "secret"});
+        GlooGroup second(all.member(rank - 1, {1, 2}));
         second.join();
         second.begin_sum(numbers);
         second.wait_for_sums();
@@ -198,7 +197,7 @@ TEST(GlooGroup, AGroupOfFewerFollowsOneThatIsBroken) {
 }
 
 // Each sends to all others a byte for its own rank and one for theirs.
-TEST(GlooGroup, AllSwapAtOnceAndAsOftenAsTheyWish) {
+TEST_P(GlooGroupTest, AllSwapAtOnceAndAsOftenAsTheyWish) {
   constexpr std::uint32_t kSize = 4;
   std::latch over(kSize);
   each_rank(kSize, [&over](GlooGroup& group, std::uint32_t rank) {
@@ -231,7 +230,7 @@ TEST(GlooGroup, AllSwapAtOnceAndAsOftenAsTheyWish) {
   });
 }
 
-TEST(GlooGroup, AnErrorOfASumIsThrownThereAndEndsTheGroupForAll) {
+TEST_P(GlooGroupTest, AnErrorOfASumIsThrownThereAndEndsTheGroupForAll) {
   each_rank(2, [](GlooGroup& group, std::uint32_t rank) {
     group.begin([rank](const Swap& swap) {
       if (rank == 0) {
@@ -252,8 +251,7 @@ TEST(GlooGroup, AnErrorOfASumIsThrownThereAndEndsTheGroupForAll) {
   });
 }
 
-// Rank 1 sends this many bytes where rank 0 expects 100.
-void expect_no_more_than_asked(std::size_t bytes) {
+void GlooGroupTest::expect_no_more_than_asked(std::size_t bytes) {
   std::latch over(2);
   each_rank(2, [&](GlooGroup& group, std::uint32_t rank) {
     std::vector<std::byte> room(200, std::byte{7});
@@ -275,13 +273,13 @@ void expect_no_more_than_asked(std::size_t bytes) {
   });
 }
 
-TEST(GlooGroup, AMessageOfAnotherSizeWritesNothingBeyondTheRoomForIt) {
+TEST_P(GlooGroupTest, AMessageOfAnotherSizeWritesNothingBeyondTheRoomForIt) {
   expect_no_more_than_asked(40);
   expect_no_more_than_asked(150);
 }
 
 // A write to a rank that has just left would end the process, now and then.
-TEST(GlooGroup, ABrokenConnectionIsNoSignal) {
+TEST_P(GlooGroupTest, ABrokenConnectionIsNoSignal) {
   each_rank(1, [](GlooGroup&, std::uint32_t) { EXPECT_EQ(std::raise(SIGPIPE), 0); });
 }
 

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/rng.h"
+#include "collective/handover.h"
 #include "collective/meetings.h"
 #include "peer/conversation.h"
 #include "peer/turns.h"
@@ -44,6 +45,7 @@ Gossip::Gossip(const PeerOptions& options,
 }
 
 void Gossip::run(Member& member) {
+  member.listen_by(joining_.links);
   averaging_ = std::jthread([this, &member] {
     try {
       average(member);
@@ -93,6 +95,7 @@ void Gossip::average(Member& member) {
     options.rank = rank_of(options_.worker, *next);
     options.size = static_cast<std::uint32_t>(next->members.size());
     options.generation = next->generation;
+    options.places = next->places;
     options.dead_link = member.silence_allowed();
     GlooGroup group(options);
     {
@@ -108,7 +111,7 @@ void Gossip::average(Member& member) {
     });
     std::exception_ptr failure;
     try {
-      meet_in(group, *next);
+      meet_in(member, group, *next);
     } catch (const GroupBroken& /*why*/) {
       // The host knows who is gone.
     } catch (...) {
@@ -126,8 +129,34 @@ void Gossip::average(Member& member) {
   }
 }
 
-void Gossip::meet_in(GlooGroup& group, const protocol::Group& members) {
+void Gossip::share_with_newcomers(Member& member,
+                                  GlooGroup& group,
+                                  const protocol::Group& members) {
+  const auto is_new = [&](WorkerId worker) {
+    return std::ranges::find(members.newcomers, worker) != members.newcomers.end();
+  };
+  const bool centre = options_.averaging == Averaging::kElastic;
+  const WorkerId has_it = *std::ranges::find_if_not(members.members, is_new);
+  std::uint64_t applied = applied_;
+  std::vector<float> weights = replica_.for_newcomer(centre);
+  const auto keep = [&](Archive& archive) { archive("applied", applied)("weights", weights); };
+  if (has_it == options_.worker) {
+    for (const WorkerId newcomer : members.newcomers) {
+      hand_over(group, rank_of(newcomer, members), keep);
+    }
+  } else if (is_new(options_.worker)) {
+    take_over(group, rank_of(has_it, members), weights.size(), keep);
+    replica_.begin_with(std::move(weights));
+    applied_ = applied;
+    member.has_everything();
+  }
+}
+
+void Gossip::meet_in(Member& member, GlooGroup& group, const protocol::Group& members) {
   group.join();
+  if (!members.newcomers.empty()) {
+    share_with_newcomers(member, group, members);
+  }
   replica_.connected();
   {
     const std::lock_guard lock(mutex_);
@@ -200,7 +229,7 @@ void Gossip::one_gradient(Member& member, std::uint64_t iteration) {
     stepper_.step({.examples = examples.size(),
                    .nominal = options_.batches.batch,
                    // The others' counts are unknown here; this worker's stands in for them.
-                   .applied = applied_ * options_.batches.workers},
+                   .applied = applied_.load() * options_.batches.workers},
                   gradient_,
                   weights);
   });

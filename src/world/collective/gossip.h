@@ -10,11 +10,13 @@
 // also while it computes. With Averaging::kFree it does not wait, and a meeting may be skipped.
 //
 // A neighbour that dies, or is silent, breaks the meetings of the others. They form a new group
-// without it (peer/formation.h) and meet again. The place in the group says whether a worker asks
+// without it (peer/formation.h) and meet again. A newcomer begins with the weights of another. The
+// place in the group says whether a worker asks
 // or answers.
 
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -61,7 +63,10 @@ class Gossip {
  private:
   // The averaging thread's: one group after the other.
   void average(Member& member);
-  void meet_in(GlooGroup& group, const protocol::Group& members);
+  void meet_in(Member& member, GlooGroup& group, const protocol::Group& members);
+  // Newcomers get the weights, and how far the run has come, from the first member that has them,
+  // which holds the centre if there is one.
+  void share_with_newcomers(Member& member, GlooGroup& group, const protocol::Group& members);
   // Ends the averaging thread.
   void end_averaging(Member& member);
   // Called on the computing thread.
@@ -81,7 +86,9 @@ class Gossip {
   Stepper stepper_;
   std::uint64_t epoch_ = 0;     // The epoch of this worker's own order.
   std::uint64_t position_ = 0;  // The place of the next example in it.
-  std::uint64_t applied_ = 0;   // Examples of this worker alone.
+  // Examples that it applied; a newcomer begins with the count of the one that handed it the
+  // weights.
+  std::atomic<std::uint64_t> applied_{0};  // The averaging thread reads it, too.
   std::uint64_t gradients_ = 0;
   std::vector<float> before_;  // The weights that the gradient is computed on.
   std::vector<float> gradient_;

@@ -27,7 +27,9 @@ Host::Host(HostOptions options, HostCallbacks callbacks)
       callbacks_(std::move(callbacks)),
       admission_({.workers = options_.workers,
                   .heartbeat_timeout = kNever,  // Hearts beat once all have come.
-                  .started_together = true}),
+                  .one_evaluator = true,
+                  .seats_from = options_.seats_from}),
+      guests_(guest_options(options_), admission_, guest_calls()),
       formation_([this](const std::string& event, const std::string& decided) {
         if (callbacks_.decided) {
           callbacks_.decided(event, decided);
@@ -38,6 +40,9 @@ Host::Host(HostOptions options, HostCallbacks callbacks)
       transport_(wire::serve(
           {.address = options_.listen,
            .token = options_.token,
+           .beyond = options_.listen_beyond,
+           .tls = options_.tls,
+           .passes = options_.keyring,
            .refused = [this](const std::string& text) { mailbox_.post(StrangerRefused{text}); }},
           [this](wire::ConnectionId connection, wire::ConnectionEvent event) {
             mailbox_.post(FromConnection{connection, std::move(event)});
@@ -75,7 +80,8 @@ Time Host::now() const {
 HostResult Host::run() {
   std::vector<Post> posts;
   Time next_status{};
-  deadline_ = now() + options_.patience;
+  // People join machines by hand.
+  deadline_ = now() + (options_.keyring ? options_.patience_to_return : options_.patience);
   while (phase_ != Phase::kOver) {
     mailbox_.receive(steady_clock::now() + kStatusPeriod, posts);
     for (Post& post : posts) {
@@ -88,11 +94,13 @@ HostResult Host::run() {
     check_silence(moment);
     check_connections(moment);
     go_on(moment);
+    tell_guests(moment);
     if (tally_ && moment >= next_status && callbacks_.status) {
       next_status = moment + kStatusPeriod;
       callbacks_.status(run_time(moment), *tally_, admission_.terms().examples, evaluations_);
     }
   }
+  end_guests(now());
   return result();
 }
 
@@ -152,15 +160,23 @@ void Host::receive_first(Time now, wire::ConnectionId from, const protocol::Mess
   admission::Effects effects;
   std::visit(
       Overloaded{
-          [&](const protocol::Hello& worker) {
-            admission_.hello(now, from, worker, Version{0}, effects);
-          },
+          [&](const protocol::Hello& worker) { greet(now, from, worker); },
           [&](const protocol::Observe& evaluator) { admission_.observe(from, evaluator, effects); },
+          [&](const protocol::AskSeats& ask) {
+            const bool over = phase_ > Phase::kRunning;
+            guests_.ask_seats(*transport_, from, ask, over ? std::optional(why_) : std::nullopt);
+          },
+          [&](const protocol::Expel& expel) { guests_.send_away(*transport_, from, expel); },
+          [&](const protocol::AskCode& ask) { guests_.tell_code(*transport_, from, ask); },
+          [&](const protocol::AskStatus& ask) { tell_status(now, from, ask); },
+          [&](const protocol::SetPolicy& set) { refuse_command(from, set.protocol); },
+          [&](const protocol::SlowDown& slow) { refuse_command(from, slow.protocol); },
           // Also a message that is new: it is no greeting.
           [&](const auto&) {
             admission_.refuse(from,
                               {protocol::Farewell::kIncompatible,
-                               "this run has no server; train starts all its workers"},
+                               "this run has no server: workers join it by outpace join, without a "
+                               "command of their own"},
                               effects);
           }},
       message);
@@ -208,10 +224,16 @@ void Host::admit(Time now, admission::Effects effects) {
                        accepted.peer,
                        std::max<std::uint64_t>(admission_.terms().network->numbers(),
                                                kReportedNumbers));
-                   begin_when_all_are_there(now);
+                   if (phase_ == Phase::kRunning) {
+                     came(now, accepted.peer);
+                   } else {
+                     begin_when_all_are_there(now);
+                   }
                  },
                  [&](const admission::Refuse& refused) {
-                   peers_.erase(refused.peer);
+                   if (peers_.contains(refused.peer)) {
+                     lose(now, refused.peer, refused.stop.why);
+                   }
                    transport_->send(refused.peer, refused.stop, nullptr);
                    transport_->close(refused.peer);
                  },
@@ -233,6 +255,47 @@ void Host::admit(Time now, admission::Effects effects) {
                           admission::End>{}});
 }
 
+void Host::greet(Time now, wire::ConnectionId from, const protocol::Hello& worker) {
+  const auto proved = transport_->proved(from);
+  if (!proved) {
+    return;  // It has gone.
+  }
+  admission::Effects effects;
+  const std::string why =
+      admission_.why_other_number(live::Keyring::text_of(*proved), worker.worker);
+  if (phase_ > Phase::kRunning) {
+    admission_.refuse(from, {protocol::Farewell::kFinished, "the run is over: " + why_}, effects);
+  } else if (!why.empty()) {
+    admission_.refuse(from, {protocol::Farewell::kFenced, why}, effects);
+  } else {
+    const auto held = admission_.in_the_way(now, worker);
+    if (held && transport_->hung_up(*held)) {  // A process that follows another at once.
+      transport_->close(*held);
+      admission::Effects gone;
+      admission_.hung_up(*held, gone);
+      if (peers_.contains(*held)) {
+        lose(now, *held, "end of stream");
+      }
+      admit(now, std::move(gone));
+    }
+    admission_.hello(now, from, worker, Version{0}, effects);
+  }
+  admit(now, std::move(effects));
+}
+
+void Host::welcome(Time now, wire::ConnectionId connection, bool newcomer) {
+  transport_->send(connection,
+                   protocol::Welcome{.job = 1,
+                                     .generation = 1,
+                                     .needs_weights = false,
+                                     .heartbeat = options_.heartbeat_timeout / kHeartbeats,
+                                     .seed = options_.seed,
+                                     .with_replacement = options_.with_replacement,
+                                     .now = run_time(now),
+                                     .newcomer = newcomer},
+                   nullptr);
+}
+
 void Host::begin_when_all_are_there(Time now) {
   if (peers_.size() < awaited_.size() || (options_.expects_evaluator && !admission_.evaluator()) ||
       phase_ != Phase::kGathering || too_few()) {
@@ -248,16 +311,12 @@ void Host::begin_when_all_are_there(Time now) {
   for (auto& [connection, peer] : peers_) {
     tally_->joined(peer.worker, peer.host);
     peer.last_heard = now;
-    transport_->send(connection,
-                     protocol::Welcome{.job = 1,
-                                       .generation = 1,
-                                       .needs_weights = false,
-                                       .heartbeat = options_.heartbeat_timeout / kHeartbeats,
-                                       .seed = options_.seed,
-                                       .with_replacement = options_.with_replacement},
-                     nullptr);
   }
   began_ = now;
+  for (const auto& [connection, peer] : peers_) {
+    // Another machine's libraries may draw other weights from the same seed.
+    welcome(now, connection, /*newcomer=*/is_guest(connection));
+  }
   phase_ = Phase::kRunning;
   admission_.began();
   if (callbacks_.joined) {
@@ -270,6 +329,7 @@ void Host::begin_when_all_are_there(Time now) {
 }
 
 void Host::closed(Time now, wire::ConnectionId from, const wire::Closed& closed) {
+  guests_.gone(from);
   admission::Effects effects;
   admission_.closed(from, closed.why, effects);
   if (peers_.contains(from)) {

@@ -6,6 +6,9 @@
 //
 // Threads: the transport's threads post messages to a mailbox, and so does a thread that calls
 // stop(). run() does all the rest, on its caller's thread.
+//
+// Machines may join by a code (live/guests.h): their workers are told what to do by the host. A
+// worker that is lost may come back; while there are too few, the others wait for it.
 
 #pragma once
 
@@ -25,11 +28,14 @@
 #include "base/time.h"
 #include "collective/reported.h"
 #include "collective/tally.h"
+#include "live/guests.h"
+#include "live/keyring.h"
 #include "live/mailbox.h"
 #include "peer/formation.h"
 #include "peer/journal.h"
 #include "server/coordinator.h"
 #include "server/evaluations.h"
+#include "wire/tls_files.h"
 #include "wire/transport.h"
 
 namespace outpace::collective {
@@ -43,6 +49,12 @@ struct HostOptions {
   std::uint32_t min_workers = 1;
   std::string listen;
   std::string token;
+  // A second address, by TLS, for machines that join by a code; empty: none.
+  std::string listen_beyond = {};
+  wire::TlsFiles tls = {};
+  std::shared_ptr<live::Keyring> keyring = nullptr;
+  std::uint32_t seats_from = 0;  // The first number that a machine is given.
+  protocol::Seats seats = {};    // What it is told beside.
   std::uint64_t seed = 1;
   bool with_replacement = false;
   // A ring's workers see to all but `seconds` by themselves too (peer/batch_plan.h).
@@ -52,6 +64,7 @@ struct HostOptions {
   bool expects_evaluator = true;                         // The run begins when it is there too.
   Duration heartbeat_timeout = std::chrono::seconds(5);  // A worker silent for this is dead.
   Duration patience = std::chrono::seconds(60);          // For all workers to come.
+  Duration patience_to_return{};                         // When too few are left; 0: the run ends.
   // For the end of a run whose workers cannot reach each other.
   Duration patience_if_broken = std::chrono::seconds(10);
 };
@@ -96,6 +109,8 @@ class Host {
   Host& operator=(const Host&) = delete;
 
   [[nodiscard]] std::string address() const { return transport_->address(); }
+  // The second one; empty without.
+  [[nodiscard]] std::string beyond() const { return transport_->beyond(); }
 
   // Replaces the callbacks. REQUIRES: run() has not been called, which is the first to use them.
   void watch(HostCallbacks callbacks) { callbacks_ = std::move(callbacks); }
@@ -107,7 +122,7 @@ class Host {
   void stop(ExitCode code, const std::string& why);
   // From any thread. At once: nothing is to be expected of the workers.
   void fail(ExitCode code, const std::string& why);
-  // From any thread. The process of that worker ended, as `how` says; it does not come again.
+  // From any thread. The process of that worker ended, as `how` says; it is not started again.
   void worker_ended(const std::string& worker, const std::string& how);
 
  private:
@@ -159,7 +174,10 @@ class Host {
   void receive_from_worker(Time now, Peer& peer, wire::Received received);
   // Carries out what the admission has decided.
   void admit(Time now, admission::Effects effects);
+  // Makes room for a worker that takes the place of another connection of its own.
+  void greet(Time now, wire::ConnectionId from, const protocol::Hello& worker);
   void begin_when_all_are_there(Time now);
+  void welcome(Time now, wire::ConnectionId connection, bool newcomer);
   void closed(Time now, wire::ConnectionId from, const wire::Closed& closed);
   void stop_asked(Time now, const StopAsked& asked);
   void ended(Time now, const WorkerEnded& ended);
@@ -192,6 +210,22 @@ class Host {
   void links_are_whole(Time now);
   [[nodiscard]] std::uint32_t workers_needed() const;
   [[nodiscard]] bool too_few() const;
+  // There are too few, and as many as are needed will not come.
+  [[nodiscard]] bool too_few_for_good() const;
+  // Too few are left: waits for those that may come back, or ends the run.
+  void wait_for_more(Time now, WorkerId worker, const std::string& gone);
+  // A worker comes while the run goes on.
+  void came(Time now, wire::ConnectionId connection);
+
+  // ---- Machines that join, and people who ask: host_guests.cc ----
+  [[nodiscard]] static live::Guests::Options guest_options(const HostOptions& options);
+  [[nodiscard]] live::Guests::Calls guest_calls();
+  void tell_status(Time now, wire::ConnectionId from, const protocol::AskStatus& ask);
+  void refuse_command(wire::ConnectionId from, std::uint32_t protocol);
+  [[nodiscard]] protocol::Status status(Time now) const;
+  void tell_guests(Time now);
+  void end_guests(Time now);
+  [[nodiscard]] bool is_guest(wire::ConnectionId connection) const;
 
   // In order.
   void end(Time now, ExitCode code, const std::string& why);
@@ -216,8 +250,12 @@ class Host {
   admission::Admission admission_;
   std::map<wire::ConnectionId, Peer> peers_;  // The workers.
   std::set<WorkerId> awaited_;                // Among those, and those that may still come.
+  std::set<WorkerId> may_return_;             // Those that were lost, and may come back.
+  std::set<WorkerId> gone_untold_;            // Lost while too few are left: told with the next.
+  live::Guests guests_;
   peer::Formation formation_;
-  Time last_looked_{};  // For silence.
+  std::map<WorkerId, protocol::PeerPlace> places_;  // Where workers wait for each other.
+  Time last_looked_{};                              // For silence.
   // Since when connections are broken, with nobody lost and no gradient reported from then on.
   std::optional<Time> broken_since_;
   Time broken_said_{};         // When it is to be said next.

@@ -2,6 +2,7 @@
 // Tested by src/world/collective/host_test.cc.
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <variant>
@@ -10,6 +11,7 @@
 
 #include "base/overloaded.h"
 #include "collective/host.h"
+#include "wire/peer_links.h"
 
 namespace outpace::collective {
 namespace {
@@ -42,10 +44,67 @@ void Host::ended(Time now, const WorkerEnded& ended) {
       begin_when_all_are_there(now);
     }
   }
-  if (too_few() && phase_ < Phase::kCollecting) {
+  for (auto worker = may_return_.begin(); worker != may_return_.end();) {
+    worker = name(*worker) == ended.worker ? may_return_.erase(worker) : std::next(worker);
+  }
+  if (too_few_for_good() && phase_ < Phase::kCollecting) {
     gone_ = ended.how;
     deadline_ = now;
   }
+}
+
+bool Host::too_few_for_good() const {
+  return awaited_.size() + may_return_.size() < workers_needed();
+}
+
+void Host::wait_for_more(Time now, WorkerId worker, const std::string& gone) {
+  gone_untold_.insert(worker);
+  const auto known = ended_.find(name(worker));
+  gone_ = known != ended_.end() ? known->second : gone_.empty() ? gone : gone_;
+  const bool waits =
+      phase_ == Phase::kRunning && options_.patience_to_return > Duration{} && !too_few_for_good();
+  if (!waits) {
+    deadline_ = std::min(deadline_, known != ended_.end() ? now : now + kToSayWhy);
+    return;
+  }
+  deadline_ = std::min(deadline_, now + options_.patience_to_return);
+  say(fmt::format(
+      "{}; {} of {} workers are left, and {} are needed: waiting {:g} s for one to come "
+      "back",
+      gone,
+      peers_.size(),
+      options_.workers,
+      workers_needed(),
+      to_seconds(deadline_ - now)));
+}
+
+void Host::came(Time now, wire::ConnectionId connection) {
+  const Peer& peer = peers_.at(connection);
+  may_return_.erase(peer.worker);
+  ended_.erase(name(peer.worker));
+  tally_->joined(peer.worker, peer.host);
+  if (callbacks_.joined) {
+    callbacks_.joined(run_time(now), peer.worker);
+  }
+  say(name(peer.worker) + " is here again");
+  welcome(now, connection, /*newcomer=*/true);
+  if (too_few()) {
+    gone_untold_.insert(peer.worker);  // All of these come with the next.
+    return;
+  }
+  deadline_ = Time::max();
+  gone_.clear();
+  // The last order holds; the others are of generations that nobody is asked about.
+  std::optional<peer::Formation::Order> next;
+  for (const WorkerId lost : std::exchange(gone_untold_, {})) {
+    next = formation_.lost(lost);
+  }
+  for (const auto& [other, there] : peers_) {
+    if (!formation_.workers().contains(there.worker)) {
+      next = formation_.came(there.worker);
+    }
+  }
+  order(now, next);
 }
 
 void Host::lose(Time now, wire::ConnectionId connection, const std::string& why) {
@@ -53,6 +112,10 @@ void Host::lose(Time now, wire::ConnectionId connection, const std::string& why)
   const bool dead = !peers_.at(connection).quiet;
   peers_.erase(connection);
   awaited_.erase(worker);
+  places_.erase(worker);
+  if (dead && !ended_.contains(name(worker))) {
+    may_return_.insert(worker);
+  }
   links_are_whole(now);
   if (tally_) {
     tally_->left(worker);
@@ -74,10 +137,7 @@ void Host::lose(Time now, wire::ConnectionId connection, const std::string& why)
     return;
   }
   if (too_few()) {
-    const auto known = ended_.find(name(worker));
-    gone_ = known != ended_.end() ? known->second : gone_.empty() ? gone : gone_;
-    deadline_ = std::min(deadline_, known != ended_.end() ? now : now + kToSayWhy);
-    return;
+    return wait_for_more(now, worker, gone);
   }
   say(gone);
   if (phase_ == Phase::kGathering) {
@@ -89,8 +149,10 @@ void Host::lose(Time now, wire::ConnectionId connection, const std::string& why)
 }
 
 void Host::stands(Time now, WorkerId worker, const protocol::Standing& standing) {
+  places_[worker] = standing.place;
   const auto next = formation_.stands(worker, standing);
-  if (next && std::holds_alternative<protocol::Regroup>(*next) && !broken_since_) {
+  if (next && std::holds_alternative<protocol::Regroup>(*next) && !broken_since_ &&
+      gone_untold_.empty()) {
     broken_since_ = now;
     if (phase_ == Phase::kStopping) {
       deadline_ = std::min(deadline_, now + options_.patience_if_broken);
@@ -140,10 +202,16 @@ void Host::order(Time now, const std::optional<peer::Formation::Order>& order) {
     }
   };
   std::visit(
-      Overloaded{[&](const protocol::Regroup& regroup) { tell_all(regroup); },
-                 [&](const protocol::Group& group) {
+      Overloaded{[&](protocol::Regroup regroup) {
+                   regroup.key = wire::draw_group_key();
+                   tell_all(regroup);
+                 },
+                 [&](protocol::Group group) {
+                   for (const WorkerId member : group.members) {
+                     group.places.push_back(places_[member]);
+                   }
                    tally_->formed(run_time(now), group.version, group.members);
-                   if (group.members.size() < options_.workers) {
+                   if (group.members.size() < options_.workers || !group.newcomers.empty()) {
                      const bool ring = options_.topology == Topology::kRing;
                      say(std::string(ring ? "the ring" : "the gossip") + " goes on with " +
                          std::to_string(group.members.size()) + " of " +
@@ -152,7 +220,11 @@ void Host::order(Time now, const std::optional<peer::Formation::Order>& order) {
                    }
                    tell_all(group);
                  },
-                 [&](const peer::Formation::GiveUp&) {
+                 [&](const peer::Formation::GiveUp& why) {
+                   if (why.nobody_has_weights) {
+                     return give_up(ExitCode::kTooFewWorkers,
+                                    "all workers that had the weights are gone");
+                   }
                    give_up(ExitCode::kTooFewWorkers,
                            "the workers' connections to each other broke " +
                                std::to_string(peer::Formation::kBreaksMost) +

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/temporary_directory_test.h"
+#include "collective/links_test.h"
 
 namespace outpace::collective {
 namespace {
@@ -21,13 +21,12 @@ constexpr std::uint32_t kElsewhere = 99;  // A conversation that meetings do not
 // Rank 0 has meetings of this kind, with weights of 3. Ranks 1 and 2 do the task.
 void beside_meetings(Averaging averaging,
                      const std::function<void(GlooGroup&, std::uint32_t)>& task) {
-  const TemporaryDirectory folder;
+  const GroupForTest all(3);
   std::latch over(2);
   std::vector<std::jthread> ranks;
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     ranks.emplace_back([&, rank] {
-      GlooGroup group(
-          {.rank = rank, .size = 3, .rendezvous = folder.path() / "rendezvous", .token = "secret"});
+      GlooGroup group(all.member(rank));
       group.join();
       if (rank == 0) {
         Replica replica(std::vector<float>(kNumbers, 3.0F));

@@ -55,6 +55,7 @@ Member::Member(const live::SessionOptions& options,
                      .token = options.token,
                      .deadline = options.deadline,
                      .tls = options.tls,
+                     .keep_alive = options.keep_alive,
                      .tried = [reaching](const std::string& why) { reaching->tried(why); }},
                     [this](wire::ConnectionEvent event) { receive(std::move(event)); });
   transport_->send(protocol::Hello{.worker = options.worker,
@@ -82,6 +83,16 @@ Time Member::now() const {
 bool Member::stopping() const {
   const std::lock_guard lock(mutex_);
   return stop_ || closed_;
+}
+
+void Member::listen_by(std::shared_ptr<wire::PeerLinks> links) {
+  const std::lock_guard lock(mutex_);
+  links_ = std::move(links);
+}
+
+void Member::has_everything() {
+  const std::lock_guard lock(mutex_);
+  newcomer_ = false;
 }
 
 void Member::sleep_until(Time time) {
@@ -113,8 +124,17 @@ std::optional<protocol::Group> Member::next_group(Version version, Until until) 
       return std::nullopt;
     }
     if (const auto generation = membership_.answer()) {
-      transport_->send(protocol::Standing{.generation = *generation, .version = version}, nullptr);
+      if (links_ && *generation > 0 && *generation == asked_.generation) {
+        links_->expect(asked_.generation, asked_.key);
+      }
+      transport_->send(
+          protocol::Standing{.generation = *generation,
+                             .version = version,
+                             .newcomer = newcomer_,
+                             .place = links_ ? links_->place() : protocol::PeerPlace{}},
+          nullptr);
     } else if (auto group = membership_.joins()) {
+      newcomer_ = std::ranges::find(group->newcomers, options_.worker) != group->newcomers.end();
       return group;
     } else {
       changed_.wait(lock);
@@ -206,8 +226,13 @@ void Member::receive(wire::ConnectionEvent event) {
     stop_ = *stop;
   } else if (const auto* welcome = std::get_if<protocol::Welcome>(&received->message)) {
     welcome_ = *welcome;
-    began_ = steady_clock::now();
+    newcomer_ = welcome->newcomer;
+    began_ = steady_clock::now() -
+             std::chrono::duration_cast<steady_clock::duration>(welcome->now.time_since_epoch());
   } else if (const auto* regroup = std::get_if<protocol::Regroup>(&received->message)) {
+    if (regroup->generation > asked_.generation) {
+      asked_ = *regroup;
+    }
     membership_.asked(*regroup);
   } else if (auto* group = std::get_if<protocol::Group>(&received->message)) {
     membership_.told(std::move(*group));
@@ -247,12 +272,17 @@ void Member::throw_closed() const {
     throw Error(ExitCode::kIncompatible, stop_->why);
   }
   if (stop_ && stop_->how == protocol::Farewell::kPresumedDead) {
-    throw Error(ExitCode::kTooFewWorkers, stop_->why);
+    throw Lost(ExitCode::kTooFewWorkers, stop_->why);
   }
   if (stop_) {
-    throw Error(ExitCode::kFailure, stop_->why);
+    throw Error(stop_->how == protocol::Farewell::kFinished ? ExitCode::kDone : ExitCode::kFailure,
+                stop_->why);
   }
-  throw wire::error_of(*closed_, options_.server);
+  const Error error = wire::error_of(*closed_, options_.server);
+  if (closed_->refused) {
+    throw error;
+  }
+  throw Lost(error.code(), error.what());
 }
 
 }  // namespace outpace::collective

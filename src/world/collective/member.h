@@ -5,10 +5,12 @@
 // The messages are those of the parameter server, with other payloads:
 //
 //   worker  Hello            it is there
-//   host    Welcome          all have come; the run's clock is at 0
-//   host    Regroup          leave your group, and say where you stand; also before the first one
-//   worker  Standing         the answer; unasked, that its group is broken
-//   host    Group            form this group
+//   host    Welcome          all have come, or the run goes on; the run's clock
+//   host    Regroup          leave your group, and say where you stand; also before the first one.
+//                            The key of the next group
+//   worker  Standing         the answer, and where it waits for the others; unasked, that its group
+//                            is broken
+//   host    Group            form this group; where its members wait
 //   worker  Push             it applied a gradient; the payload is in reported.h
 //   host    Snapshot         send your weights; no payload
 //   worker  Snapshot         the weights, on request or unprompted
@@ -17,6 +19,9 @@
 //
 // Then the host asks for the final weights and closes the connection. Which groups there are, the
 // host decides (peer/formation.h).
+//
+// A worker that was counted as lost, or that lost the host, may come back by another object of this
+// class: as a newcomer, which has nothing.
 //
 // Threads: the transport's thread delivers, another sends heartbeats, and the caller's thread
 // computes. One mutex guards the state.
@@ -32,18 +37,26 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "base/time.h"
 #include "collective/progress_watch.h"
 #include "live/worker_session.h"
 #include "peer/membership.h"
 #include "protocol/messages.h"
 #include "protocol/traffic.h"
+#include "wire/peer_links.h"
 #include "wire/transport.h"
 
 namespace outpace::collective {
 
 // Heartbeats in the time after which a silent worker counts as dead.
 inline constexpr int kHeartbeats = 5;
+
+// The run goes on without this worker, or the host is out of reach: it may come back.
+class Lost : public Error {
+ public:
+  using Error::Error;
+};
 
 // The place of a worker in a group. REQUIRES: it is a member.
 [[nodiscard]] std::uint32_t rank_of(WorkerId worker, const protocol::Group& group);
@@ -53,7 +66,8 @@ class Member {
   // Returns the weights to send when the host asks; called on a thread of the transport.
   using Weights = std::function<std::vector<float>()>;
 
-  // Connects, and returns when the run begins. Throws Error. The initial weights of `offer` are not
+  // Connects, and returns when the run begins, or at once if it goes on. Throws Error, of kDone if
+  // the run is over. The initial weights of `offer` are not
   // requested. `progress_timeout` is as in server/stall.h. `journal`: called by any thread.
   Member(const live::SessionOptions& options,
          const live::Offer& offer,
@@ -74,6 +88,11 @@ class Member {
   void sleep_until(Time time);
   // The same, or the group is to be left.
   void sleep_in_group_until(Time time);
+
+  // This worker waits for the others of its groups by these.
+  void listen_by(std::shared_ptr<wire::PeerLinks> links);
+  // It is a newcomer no more: it has what a member handed over.
+  void has_everything();
 
   enum class Until : std::uint8_t { kOver, kStopped };
   // Says that this worker is in no group and has these weights, and waits for the next group.
@@ -127,6 +146,7 @@ class Member {
   // Constant after construction.
   const live::SessionOptions options_;
   const Weights weights_;
+  std::shared_ptr<wire::PeerLinks> links_;    // Null: it is in no groups.
   std::optional<protocol::Welcome> welcome_;  // Set before the constructor returns.
   std::chrono::steady_clock::time_point began_{};
   // State below is guarded by mutex_.
@@ -135,6 +155,8 @@ class Member {
   std::optional<protocol::Stop> stop_;
   std::optional<wire::Closed> closed_;
   peer::Membership membership_;
+  protocol::Regroup asked_{};  // The newest.
+  bool newcomer_ = false;
   std::function<void()> leave_;
   bool resigned_ = false;
   ProgressWatch progress_;

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "base/temporary_directory_test.h"
+#include "collective/links_test.h"
 #include "collective/meetings.h"
 #include "collective/parcel.h"
 #include "compress/pack.h"
@@ -45,15 +45,14 @@ double peak_of(const std::vector<float>& weights) {
 
 // Two workers that do nothing but meet, this often for each.
 std::array<std::vector<float>, 2> after_meetings(const Meetings::Options& shared, int times) {
-  const TemporaryDirectory folder;
+  const GroupForTest all(2);
   std::array<Replica, 2> replicas{Replica(weights_from(1)), Replica(weights_from(2))};
   std::latch over(2);
   std::vector<std::jthread> threads;
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     threads.emplace_back([&, rank] {
       Replica& replica = replicas.at(rank);
-      GlooGroup group(
-          {.rank = rank, .size = 2, .rendezvous = folder.path() / "rendezvous", .token = "secret"});
+      GlooGroup group(all.member(rank));
       group.join();
       replica.connected();
       Meetings::Options options = shared;
@@ -117,12 +116,11 @@ TEST(PackedMeetings, PullsAndPushesBringTwoWithinARounding) {
 std::string ended_by(Replica& replica,
                      Averaging averaging,
                      const std::function<void(GlooGroup&)>& neighbour) {
-  const TemporaryDirectory folder;
-  GroupOptions joining{.size = 2, .rendezvous = folder.path() / "rendezvous", .token = "secret"};
+  const GroupForTest all(2);
   std::string why;
   std::latch over(1);
-  std::jthread meets([&, joining] {
-    GlooGroup group(joining);
+  std::jthread meets([&] {
+    GlooGroup group(all.member(0));
     group.join();
     replica.connected();
     Meetings meetings(
@@ -142,8 +140,7 @@ std::string ended_by(Replica& replica,
       why = error.what();
     }
   });
-  joining.rank = 1;
-  GlooGroup group(joining);
+  GlooGroup group(all.member(1));
   group.join();
   try {
     neighbour(group);

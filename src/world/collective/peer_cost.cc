@@ -7,10 +7,9 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <numeric>
-#include <random>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -68,30 +67,32 @@ void run_pair(const std::function<void(std::uint32_t rank)>& member) {
   }
 }
 
-GroupOptions of_rank(std::uint32_t rank, GroupOptions meeting) {
-  meeting.rank = rank;
-  return meeting;
-}
+// Two members in this process.
+using Pair = std::array<GroupOptions, 2>;
 
-// No stranger knows it, so none takes part in what is measured.
-std::string draw_token() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::random_device device;
-  std::string token;
-  for (int digit = 0; digit < 64; ++digit) {
-    token += kDigits[device() % kDigits.size()];
+Pair make_pair_of_members() {
+  Pair pair;
+  std::vector<protocol::PeerPlace> places;
+  const std::string key = wire::draw_group_key();
+  for (GroupOptions& member : pair) {
+    member.links = std::make_shared<wire::PeerLinks>(wire::PeerLinks::Options{});
+    member.links->expect(member.generation, key);
+    places.push_back(member.links->place());
   }
-  return token;
+  for (std::uint32_t rank = 0; rank < pair.size(); ++rank) {
+    pair.at(rank).rank = rank;
+    pair.at(rank).size = static_cast<std::uint32_t>(pair.size());
+    pair.at(rank).places = places;
+  }
+  return pair;
 }
 
 // The seconds to sum one number, and all. Both members measure the same, because a sum ends when
 // both have arrived.
-std::array<double, 2> sum_seconds(const GroupOptions& meeting,
-                                  std::size_t numbers,
-                                  std::size_t repeats) {
+std::array<double, 2> sum_seconds(const Pair& pair, std::size_t numbers, std::size_t repeats) {
   std::array<double, 2> found{};
   run_pair([&](std::uint32_t rank) {
-    GlooGroup group(of_rank(rank, meeting));
+    GlooGroup group(pair.at(rank));
     group.join();
     const auto median_of = [&](std::size_t count) {
       std::vector<float> some(count);
@@ -109,7 +110,7 @@ std::array<double, 2> sum_seconds(const GroupOptions& meeting,
 
 // From a worker's wish to meet to the moment when it has met, as in a gossip (gossip.cc): the mean,
 // because some of the wake-ups take ten times as long as the others, and all count.
-double meeting_seconds(const GroupOptions& meeting, std::size_t repeats) {
+double meeting_seconds(const Pair& pair, std::size_t repeats) {
   constexpr std::chrono::milliseconds kLook{50};
   // A meeting follows a transfer, or computing: its threads have slept, and so have processors,
   // which then take longer to wake.
@@ -139,7 +140,7 @@ double meeting_seconds(const GroupOptions& meeting, std::size_t repeats) {
   run_pair([&](std::uint32_t rank) {
     Replica& replica = rank == 0 ? asks : answers;
     try {
-      GlooGroup group(of_rank(rank, meeting));
+      GlooGroup group(pair.at(rank));
       group.join();
       replica.connected();
       Meetings({.averaging = Averaging::kCoupled, .alpha = 0.0F, .place = {.rank = rank}},
@@ -162,17 +163,13 @@ double meeting_seconds(const GroupOptions& meeting, std::size_t repeats) {
 
 }  // namespace
 
-PeerCost measure_peer_cost(const std::string& rendezvous,
-                           std::size_t numbers,
-                           std::size_t repeats) {
+PeerCost measure_peer_cost(std::size_t numbers, std::size_t repeats) {
   CHECK(numbers >= 1 && repeats >= 1);
-  GroupOptions meeting{.size = 2, .rendezvous = rendezvous, .token = draw_token()};
-  const auto [steps, whole] = sum_seconds(meeting, numbers, repeats);
-  meeting.rendezvous += "-meetings";
+  const auto [steps, whole] = sum_seconds(make_pair_of_members(), numbers, repeats);
   return {
       .message_seconds = steps / 2.0,  // Two members take two steps.
       .byte_seconds = std::max(0.0, whole - steps) / (static_cast<double>(numbers) * sizeof(float)),
-      .meeting_message_seconds = meeting_seconds(meeting, repeats) / 2.0};
+      .meeting_message_seconds = meeting_seconds(make_pair_of_members(), repeats) / 2.0};
 }
 
 }  // namespace outpace::collective

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
 namespace outpace::collective {
 
@@ -17,10 +16,7 @@ struct PeerCost {
 
 // Medians over `repeats` sums of one number and of `numbers` float32, and the mean over as many
 // meetings, each after a pause of 10 ms.
-// `rendezvous`: the names of two folders, which do not exist yet, begin with it. Throws Error if
-// loopback fails. REQUIRES: both counts at least 1.
-[[nodiscard]] PeerCost measure_peer_cost(const std::string& rendezvous,
-                                         std::size_t numbers,
-                                         std::size_t repeats);
+// Throws Error if loopback fails. REQUIRES: both counts at least 1.
+[[nodiscard]] PeerCost measure_peer_cost(std::size_t numbers, std::size_t repeats);
 
 }  // namespace outpace::collective

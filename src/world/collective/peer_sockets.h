@@ -1,17 +1,17 @@
 // The connections of one member of a group to all others, on which both ends have proved that they
-// know the job's token. Each member writes its address into the rendezvous folder; of two members,
-// the one of the greater rank connects.
+// know the group's key (wire/peer_links.h). The member of the greater rank connects.
 
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "base/time.h"
 #include "collective/gloo_group.h"
+#include "wire/byte_stream.h"
 #include "wire/descriptor.h"
 #include "wire/peer_links.h"
 
@@ -23,22 +23,23 @@ class PeerSockets {
 
   // By rank. Throws GroupBroken if one is not there by the deadline, or after abort(). REQUIRES:
   // called once.
-  [[nodiscard]] std::map<std::uint32_t, wire::Descriptor> connect();
+  [[nodiscard]] std::map<std::uint32_t, std::unique_ptr<wire::ByteStream>> connect();
   // From any thread; does not wait.
   void abort();
 
  private:
   using Moment = std::chrono::steady_clock::time_point;
 
-  [[nodiscard]] wire::Descriptor visit(std::uint32_t rank, Moment until);
-  void wait_a_moment(const std::string& why, std::uint32_t rank, Moment until);
+  [[nodiscard]] std::unique_ptr<wire::ByteStream> visit(std::uint32_t rank, Moment until);
+  // Throws GroupBroken if there is no time left, or after abort().
+  void wait_a_moment(std::chrono::milliseconds pause,
+                     const std::string& why,
+                     std::uint32_t rank,
+                     Moment until);
 
   const GroupOptions options_;
   const wire::Descriptor waker_;
-  std::mutex mutex_;
-  bool aborted_ = false;  // Guarded by mutex_.
-  std::optional<wire::PeerListener>
-      listener_;  // While connect() runs, which changes it under mutex_.
+  std::atomic<bool> aborted_{false};
 };
 
 }  // namespace outpace::collective

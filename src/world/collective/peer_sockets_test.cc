@@ -3,82 +3,67 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "base/temporary_directory_test.h"
+#include "collective/links_test.h"
 
 namespace outpace::collective {
 namespace {
 
-class PeerSocketsTest : public ::testing::Test {
- protected:
-  [[nodiscard]] GroupOptions member(std::uint32_t rank, std::uint32_t size) const {
-    return {.rank = rank, .size = size, .rendezvous = folder_.path() / "meet", .token = "secret"};
+std::string refusal(PeerSockets& sockets) {
+  try {
+    (void)sockets.connect();
+  } catch (const GroupBroken& broken) {
+    return broken.what();
   }
+  return "connected";
+}
 
-  static std::string refusal(PeerSockets& sockets) {
-    try {
-      (void)sockets.connect();
-    } catch (const GroupBroken& broken) {
-      return broken.what();
-    }
-    return "connected";
-  }
-
- private:
-  const TemporaryDirectory folder_;
-};
-
-TEST_F(PeerSocketsTest, EachMemberGetsOneToEachOther) {
+TEST(PeerSockets, EachMemberGetsOneToEachOther) {
   constexpr std::uint32_t kSize = 4;
-  std::array<std::map<std::uint32_t, wire::Descriptor>, kSize> found;
+  const GroupForTest all(kSize);
+  std::array<std::map<std::uint32_t, std::unique_ptr<wire::ByteStream>>, kSize> found;
   {
     std::vector<std::jthread> members;
     for (std::uint32_t rank = 0; rank < kSize; ++rank) {
-      members.emplace_back([&, rank] { found[rank] = PeerSockets(member(rank, kSize)).connect(); });
+      members.emplace_back([&, rank] { found[rank] = PeerSockets(all.member(rank)).connect(); });
     }
   }
   for (std::uint32_t rank = 0; rank < kSize; ++rank) {
     EXPECT_EQ(found[rank].size(), kSize - 1);
     EXPECT_FALSE(found[rank].contains(rank));
-    for (const auto& [peer, socket] : found[rank]) {
-      EXPECT_GE(socket.number(), 0) << rank << " to " << peer;
+    for (const auto& [peer, stream] : found[rank]) {
+      EXPECT_GE(stream->number(), 0) << rank << " to " << peer;
     }
   }
 }
 
-TEST_F(PeerSocketsTest, OneThatDoesNotComeEndsTheWaitAtTheDeadline) {
-  GroupOptions options = member(1, 2);
+TEST(PeerSockets, OneThatDoesNotComeEndsTheWaitAtTheDeadline) {
+  const GroupForTest all(2);
+  GroupOptions options = all.member(1);
   options.deadline = std::chrono::milliseconds(20);
+  options.places[0].addresses.clear();
   PeerSockets second(options);
-  EXPECT_EQ(refusal(second),
-            "worker 0 of the group did not come in time: it did not say where it listens");
-  options.rank = 0;
+  EXPECT_EQ(refusal(second), "worker 0 of the group did not come in time: it has no address");
+  options = all.member(0);
+  options.deadline = std::chrono::milliseconds(20);
   PeerSockets first(options);
   EXPECT_EQ(refusal(first), "worker 1 of the group did not come in time: it did not connect");
 }
 
-TEST_F(PeerSocketsTest, AbortEndsTheWait) {
-  for (const std::uint32_t rank : {0U, 1U}) {
-    PeerSockets sockets(member(rank, 2));
+TEST(PeerSockets, AbortEndsTheWait) {
+  const GroupForTest all(2);
+  for (const std::uint32_t rank : {1U, 0U}) {
+    // Rank 1 is refused, and tries again.
+    all.links(0).expect(rank == 1 ? 2 : 1, wire::draw_group_key());
+    PeerSockets sockets(all.member(rank));
     const std::jthread breaker([&sockets] { sockets.abort(); });
     EXPECT_EQ(refusal(sockets), "the group of the workers was given up");
-  }
-}
-
-TEST_F(PeerSocketsTest, AnInterfaceThatIsNotThereIsNamed) {
-  GroupOptions options = member(0, 2);
-  options.interface = "no-such-one";
-  try {
-    (void)PeerSockets(options).connect();
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "the network interface no-such-one is not there, is down, or has no address");
   }
 }
 

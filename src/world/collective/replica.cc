@@ -105,6 +105,18 @@ void Replica::pulled(std::span<const float> theirs) {
   over(/*own=*/true);
 }
 
+std::vector<float> Replica::for_newcomer(bool centre) const {
+  const std::lock_guard lock(mutex_);
+  return centre && !centre_.empty() ? centre_ : weights_;
+}
+
+void Replica::begin_with(std::vector<float> weights) {
+  const std::lock_guard lock(mutex_);
+  CHECK(weights.size() == weights_.size());
+  weights_ = std::move(weights);
+  centre_ = weights_;
+}
+
 void Replica::hold_centre(bool holds) {
   const std::lock_guard lock(mutex_);
   holds_centre_ = holds;

@@ -66,6 +66,10 @@ class Replica {
   void pulled(std::span<const float> theirs);
   // Elastic averaging. The centre is at first the initial weights; each worker knows it as of its
   // last meeting with it.
+  // What a newcomer begins with: these weights or, with a centre, that as far as it is known here.
+  [[nodiscard]] std::vector<float> for_newcomer(bool centre) const;
+  // This worker is one, and begins with these. REQUIRES: of the same size.
+  void begin_with(std::vector<float> weights);
   // From now on this worker holds the centre, or another does.
   void hold_centre(bool holds);
   // This worker's own: moves weights and centre towards each other. REQUIRES: it holds the centre.

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/overloaded.h"
+#include "collective/handover.h"
 #include "update/gradient.h"
 
 namespace outpace::collective {
@@ -91,6 +92,7 @@ Ring::Ring(const PeerOptions& options,
 }
 
 void Ring::run(Member& member) {
+  member.listen_by(joining_.links);
   while (true) {
     try {
       train(member, form(member));
@@ -110,6 +112,7 @@ protocol::Group Ring::form(Member& member) {
   group.rank = rank_of(options_.worker, next);
   group.size = static_cast<std::uint32_t>(next.members.size());
   group.generation = next.generation;
+  group.places = next.places;
   group.dead_link = member.silence_allowed();
   rank_ = group.rank;
   size_ = group.size;
@@ -138,6 +141,22 @@ void Ring::train(Member& member, const protocol::Group& group) {
                               group_->receive(rank_of(with.from, group), kCatchUp, last_);
                               next = summed();
                             },
+                            [&](const peer::Ring::HandOver& all) {
+                              hand_over(*group_, rank_of(all.to, group), [&](Archive& archive) {
+                                peer::Ring::Come come = all.come;
+                                keep(archive, come);
+                              });
+                            },
+                            [&](const peer::Ring::TakeOver& all) {
+                              peer::Ring::Come come;
+                              take_over(*group_,
+                                        rank_of(all.from, group),
+                                        weights_.size(),
+                                        [&](Archive& archive) { keep(archive, come); });
+                              report_.reset();
+                              member.has_everything();
+                              next = peer_.took(come);
+                            },
                             [&](const peer::Ring::Compute& term) {
                               compute(member, term.update, term.sequence);
                               group_->wait_for_sums();
@@ -150,6 +169,14 @@ void Ring::train(Member& member, const protocol::Group& group) {
     }
     actions = std::move(next);
   }
+}
+
+void Ring::keep(Archive& archive, peer::Ring::Come& come) {
+  archive("updates", come.made.updates)("gradients", come.made.gradients);
+  archive("examples", come.made.examples)("ended", come.ended);
+  // The newest sum, too: others may have yet to apply it.
+  archive("weights", weights_)("sum", last_);
+  archive.group("optimizer", [&] { stepper_.keep(archive); });
 }
 
 peer::Ring::Actions Ring::summed() {

@@ -12,7 +12,8 @@
 // a part of it. Those that are left form a new ring (peer/formation.h). Some of them may have
 // applied the last update that others had not, because the sum broke after it was complete on some.
 // These get the sum from one that has it, and take the same step. Then the examples of the open
-// update are shared out anew. What to compute, apply and hand on, peer/ring.h decides; here it is
+// update are shared out anew. A newcomer gets everything from one that has it (handover.h). What to
+// compute, apply and hand on, peer/ring.h decides; here it is
 // carried out.
 
 #pragma once
@@ -61,6 +62,8 @@ class Ring {
   // Waits for the host's word, and joins the next group.
   [[nodiscard]] protocol::Group form(Member& member);
   void leave_group(Member& member);
+  // All that a newcomer needs, written or read.
+  void keep(Archive& archive, peer::Ring::Come& come);
   // In this group, until there is no update left.
   void train(Member& member, const protocol::Group& group);
   // Takes the step, whose sum is last_.

@@ -81,7 +81,10 @@ class ScriptedHost {
 void expect_to_catch_up(const std::string& spec) {
   const auto compression = compress::Compression::parse(spec);
   const TemporaryDirectory folder;
-  const std::string rendezvous = folder.path() / "rendezvous";
+  const auto new_links = [] {
+    return std::make_shared<wire::PeerLinks>(wire::PeerLinks::Options{});
+  };
+  const auto links = new_links();  // Those of the worker that is gone.
   ScriptedHost host("unix:" + (folder.path() / "host").string());
   std::map<WorkerId, std::vector<float>> weights;
   std::mutex mutex;
@@ -95,7 +98,7 @@ void expect_to_catch_up(const std::string& spec) {
                .bucket_bytes = 8,
                .compression = compression},
               source.initial_weights(),
-              {.rendezvous = rendezvous, .token = "secret"},
+              {.links = new_links()},
               source,
               pace);
     Member member(
@@ -121,10 +124,17 @@ void expect_to_catch_up(const std::string& spec) {
                                 .with_replacement = false});
     EXPECT_EQ(host.next<protocol::Standing>(worker).version, Version{0});
   }
+  const auto key_of = [](std::uint32_t generation) {
+    return std::string(protocol::kGroupKeySize, static_cast<char>('0' + generation));
+  };
+  std::map<WorkerId, protocol::PeerPlace> places;
+  places[kGone] = links->place();
   const auto ask = [&](WorkerId worker, std::uint32_t generation, std::uint64_t version) {
-    host.send(worker, protocol::Regroup{generation});
-    EXPECT_EQ(host.next<protocol::Standing>(worker),
-              (protocol::Standing{.generation = generation, .version = Version{version}}));
+    host.send(worker, protocol::Regroup{generation, key_of(generation)});
+    const auto standing = host.next<protocol::Standing>(worker);
+    EXPECT_EQ(standing.generation, generation);
+    EXPECT_EQ(standing.version, Version{version});
+    places[worker] = standing.place;
   };
   // Each is in a group with a worker of the test, which adds nothing to an update, or does not
   // come.
@@ -134,12 +144,15 @@ void expect_to_catch_up(const std::string& spec) {
               protocol::Group{.generation = generation,
                               .version = Version{0},
                               .members = {worker, kGone},
-                              .ahead = worker});
+                              .ahead = worker,
+                              .behind = {},
+                              .places = {places[worker], places[kGone]}});
+    links->expect(generation, key_of(generation));
     auto pair = std::make_unique<GlooGroup>(GroupOptions{.rank = 1,
                                                          .size = 2,
-                                                         .rendezvous = rendezvous,
                                                          .generation = generation,
-                                                         .token = "secret"});
+                                                         .places = {places[worker], places[kGone]},
+                                                         .links = links});
     pair->join();
     return pair;
   };
@@ -170,7 +183,8 @@ void expect_to_catch_up(const std::string& spec) {
                               .version = Version{1},
                               .members = {kAhead, kBehind},
                               .ahead = kAhead,
-                              .behind = {kBehind}});
+                              .behind = {kBehind},
+                              .places = {places[kAhead], places[kBehind]}});
   }
   EXPECT_EQ(host.next<protocol::Push>(kBehind).id.sequence, Sequence{1});
   for (const WorkerId worker : {kAhead, kBehind}) {

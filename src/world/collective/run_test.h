@@ -64,7 +64,8 @@ class FirstWeight final : public worker::Evaluator {
 // What a test's worker does: how it joins the others, and where the host is.
 using WorkerLife = std::function<void(const GroupOptions& meeting, const live::SessionOptions&)>;
 
-inline HostResult run_in_threads(HostOptions options, const WorkerLife& life) {
+// `sealed`: the workers talk to each other by TLS.
+inline HostResult run_in_threads(HostOptions options, const WorkerLife& life, bool sealed = false) {
   const TemporaryDirectory folder;
   options.listen = "unix:" + (folder.path() / "host").string();
   options.token = "secret";
@@ -75,7 +76,7 @@ inline HostResult run_in_threads(HostOptions options, const WorkerLife& life) {
   threads.reserve(workers + 1);
   for (std::uint32_t rank = 0; rank < workers; ++rank) {
     threads.emplace_back([&, rank] {
-      life({.rendezvous = folder.path() / "rendezvous", .token = "secret"},
+      life({.links = std::make_shared<wire::PeerLinks>(wire::PeerLinks::Options{.sealed = sealed})},
            {.server = host.address(), .token = "secret", .worker = WorkerId{rank}});
     });
   }

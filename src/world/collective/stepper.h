@@ -37,6 +37,8 @@ class Stepper {
   // Changes the weights in place, as Coordinator::commit() and Shard::step() do for gradients that
   // are not stale.
   void step(const Update& update, std::span<const float> mean, std::span<float> weights);
+  // What the optimizer remembers.
+  void keep(Archive& archive) { optimizer_->keep(archive); }
 
  private:
   const StepRule rule_;

@@ -64,6 +64,9 @@ void Tally::formed(Time now, Version version, const std::vector<WorkerId>& membe
     for (std::uint64_t& reported : reported_) {
       reported = std::min(reported, count(version));  // The rest is made again.
     }
+    for (const WorkerId member : members) {
+      reported_.at(index(member)) = count(version);  // Also a newcomer has it, or will.
+    }
   }
 }
 

@@ -51,6 +51,7 @@ Server::Server(ServerOptions options, ServerCallbacks callbacks)
     : options_(std::move(options)),
       callbacks_(std::move(callbacks)),
       admission_(admission_options(options_)),
+      guests_(guest_options(options_), admission_, guest_calls()),
       evaluations_(options_.target),
       policy_(options_.policy),
       strand_([this](Post post) { take(std::move(post)); }, [this] { rest(); }) {

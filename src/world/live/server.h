@@ -234,22 +234,16 @@ class Server {
   // Why this policy cannot be set now; empty if it can. Throws a usage error if no such policy
   // exists.
   [[nodiscard]] std::string why_not(const Spec& policy) const;
-  void slow_down(Time now, wire::ConnectionId from, const protocol::SlowDown& slow);
+  void slow_down(wire::ConnectionId from, const protocol::SlowDown& slow);
   void tell_status(Time now, wire::ConnectionId from, std::uint32_t protocol);
   // REQUIRES: begun().
   [[nodiscard]] protocol::Status status(Time now) const;
   // Machines that join by a code: server_guests.cc.
-  void ask_seats(Time now, wire::ConnectionId from, const protocol::AskSeats& ask);
+  [[nodiscard]] static Guests::Options guest_options(const ServerOptions& options);
+  [[nodiscard]] Guests::Calls guest_calls();
   void tell_guests(Time now);
-  void tell_all_guests(Time now);
   // The run has ended: they hear how, and what their workers did.
   void end_guests(Time now);
-  // Those of this pass; empty: all.
-  void dismiss_guests(const protocol::Stop& stop, const std::string& pass);
-  void send_away(Time now, wire::ConnectionId from, const protocol::Expel& expel);
-  void tell_code(Time now, wire::ConnectionId from, const protocol::AskCode& ask);
-  // Whether this peer may command the run; otherwise it is answered.
-  [[nodiscard]] bool commands(Time now, wire::ConnectionId from, std::uint32_t protocol);
   // What scripts ask for over connections of their own: server_asked.cc.
   void end_run(Time now, wire::ConnectionId from, const protocol::EndRun& end);
   void tell_evaluated(Time now, wire::ConnectionId from, const protocol::AskEvaluated& ask);

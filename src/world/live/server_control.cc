@@ -12,7 +12,7 @@
 namespace outpace::live {
 
 void Server::set_policy(Time now, wire::ConnectionId from, const protocol::SetPolicy& set) {
-  if (!commands(now, from, set.protocol)) {
+  if (!guests_.commands(*transport_, from, set.protocol)) {
     return;
   }
   try {
@@ -61,8 +61,8 @@ std::string Server::why_not(const Spec& policy) const {
   return "";
 }
 
-void Server::slow_down(Time now, wire::ConnectionId from, const protocol::SlowDown& slow) {
-  if (!commands(now, from, slow.protocol)) {
+void Server::slow_down(wire::ConnectionId from, const protocol::SlowDown& slow) {
+  if (!guests_.commands(*transport_, from, slow.protocol)) {
     return;
   }
   const auto connection = admission_.member(slow.worker);

@@ -57,13 +57,19 @@ void Server::receive_first(Time now, wire::ConnectionId from, const protocol::Me
           [&](const protocol::Hello& worker) { greet(now, from, worker); },
           [&](const protocol::Observe& evaluator) { observe(now, from, evaluator); },
           [&](const protocol::SetPolicy& set) { set_policy(now, from, set); },
-          [&](const protocol::SlowDown& slow) { slow_down(now, from, slow); },
+          [&](const protocol::SlowDown& slow) { slow_down(from, slow); },
           [&](const protocol::AskStatus& ask) { tell_status(now, from, ask.protocol); },
           [&](const protocol::EndRun& end) { end_run(now, from, end); },
           [&](const protocol::AskEvaluated& ask) { tell_evaluated(now, from, ask); },
-          [&](const protocol::AskSeats& ask) { ask_seats(now, from, ask); },
-          [&](const protocol::Expel& expel) { send_away(now, from, expel); },
-          [&](const protocol::AskCode& ask) { tell_code(now, from, ask); },
+          [&](const protocol::AskSeats& ask) {
+            guests_.ask_seats(
+                *transport_,
+                from,
+                ask,
+                admission_.end() ? std::optional(admission_.end()->why) : std::nullopt);
+          },
+          [&](const protocol::Expel& expel) { guests_.send_away(*transport_, from, expel); },
+          [&](const protocol::AskCode& ask) { guests_.tell_code(*transport_, from, ask); },
           [&](const protocol::AskEvaluator&) {  // From a worker that has left, or whose run ended.
             ask_for_evaluator(now);
             answer(from, ExitCode::kDone, "");

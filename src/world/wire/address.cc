@@ -41,24 +41,18 @@ Error failure(const std::string& what) {
   return {ExitCode::kFailure, what};
 }
 
-void set(const Descriptor& socket, int level, int option, int value) {
-  ::setsockopt(socket.number(), level, option, &value, sizeof(value));
+void set(int socket, int level, int option, int value) {
+  ::setsockopt(socket, level, option, &value, sizeof(value));
 }
 
 // What every connection over TCP gets: no waiting for more to send, and an end if the other machine
-// does not answer for `keep_alive`: it is asked in the middle of that time, and twice more.
+// does not answer for `keep_alive`.
 void tune(const Descriptor& socket, const Endpoint& endpoint, Duration keep_alive) {
   if (endpoint.is_unix()) {
     return;
   }
-  const double silence = std::clamp(to_seconds(keep_alive), 1.0, kSilenceMost);
-  const auto seconds = [](double count) { return std::max(1, static_cast<int>(count)); };
-  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, seconds(silence / 2));
-  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, seconds(silence / 4));
-  set(socket, IPPROTO_TCP, TCP_KEEPCNT, 2);
-  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(1e3 * silence));
+  set(socket.number(), IPPROTO_TCP, TCP_NODELAY, 1);
+  keep_alive_for(socket.number(), keep_alive);
 }
 
 Descriptor stream_socket(int family) {
@@ -163,9 +157,12 @@ void clear_path(const Endpoint& endpoint, const std::string& path) {
 Descriptor bind_to(const Endpoint& endpoint) {
   Descriptor socket = stream_socket(endpoint.name.ss_family);
   // Without this, a server that has just ended would look as if it still listened.
-  set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+  set(socket.number(), SOL_SOCKET, SO_REUSEADDR, 1);
   if (endpoint.name.ss_family == AF_INET6) {
-    set(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);  // The system's default, unless somebody changed it.
+    set(socket.number(),
+        IPPROTO_IPV6,
+        IPV6_V6ONLY,
+        0);  // The system's default, unless somebody changed it.
   }
   if (::bind(socket.number(), endpoint.address(), endpoint.size) != 0 ||
       ::listen(socket.number(), kBacklog) != 0) {
@@ -340,6 +337,17 @@ Listener listen_on(const std::string& address, Reach reach) {
   } catch (const Error& error) {
     throw usage_error("cannot listen on " + address + ": " + error.what());
   }
+}
+
+// It is asked in the middle of that time, and twice more.
+void keep_alive_for(int socket, Duration keep_alive) {
+  const double silence = std::clamp(to_seconds(keep_alive), 1.0, kSilenceMost);
+  const auto seconds = [](double count) { return std::max(1, static_cast<int>(count)); };
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, seconds(silence / 2));
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, seconds(silence / 4));
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, 2);
+  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(1e3 * silence));
 }
 
 Descriptor accept_from(const Descriptor& listener, Endpoint& peer, Duration keep_alive) {

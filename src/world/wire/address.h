@@ -74,6 +74,9 @@ enum class Reach : std::uint8_t {
                                     const Descriptor& waker,
                                     Duration keep_alive = kKeepAlive);
 
+// Changes for how long the other machine of a TCP connection may not answer.
+void keep_alive_for(int socket, Duration keep_alive);
+
 // How long the system's first packet took to the other side and back; nothing on a Unix socket.
 [[nodiscard]] std::optional<Duration> round_trip(const Descriptor& socket);
 

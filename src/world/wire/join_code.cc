@@ -209,6 +209,15 @@ Fingerprint fingerprint_of(const std::string& certificate_file) {
   return fingerprint_of(*certificate);
 }
 
+Fingerprint fingerprint_in(const std::string& certificate) {
+  const std::unique_ptr<BIO, decltype(&::BIO_free_all)> bio(
+      ::BIO_new_mem_buf(certificate.data(), static_cast<int>(certificate.size())), ::BIO_free_all);
+  const std::unique_ptr<X509, decltype(&::X509_free)> found(
+      ::PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr), ::X509_free);
+  CHECK(found != nullptr);
+  return fingerprint_of(*found);
+}
+
 Fingerprint fingerprint_of(const X509& certificate) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;

@@ -70,5 +70,7 @@ struct Pass {
 // The first certificate's in this PEM file. Throws a usage error if there is none.
 [[nodiscard]] Fingerprint fingerprint_of(const std::string& certificate_file);
 [[nodiscard]] Fingerprint fingerprint_of(const X509& certificate);
+// The same of a PEM text. REQUIRES: there is one.
+[[nodiscard]] Fingerprint fingerprint_in(const std::string& certificate);
 
 }  // namespace outpace::wire

@@ -249,7 +249,7 @@ Lobby::Outcome Lobby::take_opening(Stranger& stranger) {
 
 bool Lobby::find_key(Stranger& stranger, Outcome& outcome) {
   const KeyName& name = stranger.proven.key;
-  if (name.is_token()) {
+  if (name.is_token() && !token_.empty()) {
     stranger.key = token_;
     if (!stranger.stream->shows_certificate()) {
       outcome = refuse(stranger, AnswerCode::kNoCertificate, "it showed no certificate");

@@ -35,7 +35,8 @@ class Lobby {
     std::function<void(const std::string&)> refused;
   };
 
-  // `tls` and `passes` may be null, and outlive this.
+  // `tls` and `passes` may be null, and outlive this. Without a token (empty) there are passes
+  // alone.
   Lobby(Listener listener,
         std::string token,
         const TlsContext* tls,

@@ -2,6 +2,8 @@
 
 #include "wire/reachable.h"
 
+#include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <optional>
 
@@ -10,7 +12,9 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "base/error.h"
 #include "wire/address.h"
+#include "wire/descriptor.h"
 
 namespace outpace::wire {
 namespace {
@@ -56,6 +60,23 @@ std::vector<std::string> reachable_at(const std::string& address) {
     ::freeifaddrs(all);
   }
   return found.empty() ? std::vector{address} : found;
+}
+
+std::string address_towards(const std::string& server) {
+  std::string why = "it has no address";
+  for (const Endpoint& endpoint :
+       resolve(server, std::chrono::steady_clock::now() + std::chrono::seconds(10))) {
+    const Descriptor probe(::socket(endpoint.name.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    Endpoint own;
+    own.size = sizeof(own.name);
+    if (::connect(probe.number(), endpoint.address(), endpoint.size) == 0 &&
+        ::getsockname(probe.number(), reinterpret_cast<sockaddr*>(&own.name), &own.size) == 0) {
+      const std::string text = own.text();
+      return text.substr(0, text.rfind(':'));
+    }
+    why = std::strerror(errno);
+  }
+  throw Error(ExitCode::kFailure, server + ": " + why);
 }
 
 }  // namespace outpace::wire

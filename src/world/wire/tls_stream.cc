@@ -8,6 +8,7 @@
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/sslerr.h>
 #include <openssl/x509.h>
@@ -125,6 +126,35 @@ SSL_CTX* make_context(const Fingerprint& authority) {
   return context;
 }
 
+SSL_CTX* make_context(const Certificates& made) {
+  const auto memory = [](const std::string& text) {
+    return std::unique_ptr<BIO, decltype(&::BIO_free_all)>(
+        ::BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), ::BIO_free_all);
+  };
+  const auto certificate_in = [&](const std::string& text) {
+    const auto bio = memory(text);
+    return std::unique_ptr<X509, decltype(&::X509_free)>(
+        bio ? ::PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr) : nullptr, ::X509_free);
+  };
+  const auto own = certificate_in(made.server);
+  const auto authority = certificate_in(made.ca);
+  const auto key_text = memory(made.server_key);
+  const std::unique_ptr<EVP_PKEY, decltype(&::EVP_PKEY_free)> key(
+      key_text ? ::PEM_read_bio_PrivateKey(key_text.get(), nullptr, nullptr, nullptr) : nullptr,
+      ::EVP_PKEY_free);
+  SSL_CTX* const context = ::SSL_CTX_new(::TLS_server_method());
+  if (context == nullptr || !own || !authority || !key ||
+      ::SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
+      ::SSL_CTX_use_certificate(context, own.get()) != 1 ||
+      ::SSL_CTX_use_PrivateKey(context, key.get()) != 1 ||
+      ::SSL_CTX_add1_chain_cert(context, authority.get()) != 1) {
+    ::SSL_CTX_free(context);
+    throw Error(ExitCode::kFailure, "OpenSSL gives no context for TLS 1.3: " + reason());
+  }
+  set_up(context, SSL_VERIFY_NONE);
+  return context;
+}
+
 // What is wrong with the peer's certificate, in words.
 std::string wrong_certificate(long verified) {
   if (verified == X509_V_ERR_APPLICATION_VERIFICATION) {
@@ -192,6 +222,9 @@ BIO* make_bio(TlsStream& stream) {
 
 TlsContext::TlsContext(const TlsFiles& files, TlsSide side, Uncertified clients)
     : context_(make_context(files, side, clients)), side_(side) {}
+
+TlsContext::TlsContext(const Certificates& made)
+    : context_(make_context(made)), side_(TlsSide::kServer) {}
 
 TlsContext::TlsContext(const Fingerprint& authority)
     : authority_(authority), context_(make_context(authority_)), side_(TlsSide::kWorker) {}

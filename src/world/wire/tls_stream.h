@@ -13,6 +13,7 @@
 #include <openssl/types.h>
 
 #include "wire/byte_stream.h"
+#include "wire/certificates.h"
 #include "wire/join_code.h"
 #include "wire/tls_files.h"
 
@@ -26,6 +27,8 @@ class TlsContext {
  public:
   // Throws a usage error that names the file: missing, not PEM, a key of another certificate.
   TlsContext(const TlsFiles& files, TlsSide side, Uncertified clients = Uncertified::kRefused);
+  // A server's that was just made; its clients have no certificate.
+  explicit TlsContext(const Certificates& made);
   // A client's that has no files. The server is the one whose certificate is signed by the
   // certificate of this fingerprint, which the server sends.
   explicit TlsContext(const Fingerprint& authority);
