@@ -11,7 +11,8 @@ mini-batch on top of their computing. During a run, in this order:
     --quiet seconds later the server is killed, and another one goes on with the run at another host,
     to which the name leads from then on
 
-and the run ends --quiet seconds later. Nobody starts anything again by hand but that server. Goodput
+and the run ends --quiet seconds later. `ring` and `gossip` in place of a policy are runs without a server: the host of the first
+machine keeps their record and evaluates, and does not move. Nobody starts anything again by hand but that server. Goodput
 is the examples that counted, over those that the workers' delays make due while their machine was
 there and there was a server.
 """
@@ -33,6 +34,7 @@ import network_hosts
 
 PORT = 7272
 NAME = "server"
+TOPOLOGIES = ("ring", "gossip")  # Without a server: what keeps their record is not moved.
 NETNS = pathlib.Path("/etc/netns")  # `ip netns exec` shows NETNS/host/hosts as /etc/hosts.
 START_SECONDS = 60
 
@@ -40,7 +42,8 @@ START_SECONDS = 60
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--outpace", default="build/release/outpace", metavar="PROGRAM")
-    parser.add_argument("--policies", nargs="+", default=["dynamic", "async"], metavar="POLICY")
+    parser.add_argument("--policies", nargs="+", default=["dynamic", "async"], metavar="POLICY",
+                        help="of a server, or ring or gossip, without one (dynamic async)")
     parser.add_argument("--machines", type=int, default=4, help="of workers, the server's beside (4)")
     parser.add_argument("--workers-here", type=int, default=2, help="of each machine (2)")
     parser.add_argument("--rate", default="200mbit", help="of each link (200mbit)")
@@ -98,9 +101,9 @@ class Job:
             with open(folder / "hosts", "w") as file:
                 file.write(f"127.0.0.1 localhost\n{self.hosts.address(host)} {NAME}\n")
 
-    def start_server(self, host, *words):
+    def start_server(self, host, *words, command="server"):
         self.server = self.start(host, f"server-{host}", [
-            self.options.outpace, "server", "--listen", f"{self.hosts.address(host)}:{PORT}", "--json",
+            self.options.outpace, command, "--listen", f"{self.hosts.address(host)}:{PORT}", "--json",
             *words], stdout=subprocess.PIPE)
         self.until(lambda: "machines join by" in self.log(f"server-{host}"), f"server-{host}")
 
@@ -116,25 +119,31 @@ class Job:
         self.lead_name_to(0)
         (self.folder / "delays.csv").write_text(
             ",".join([f"{options.step:g}"] * (options.machines * options.workers_here)) + "\n")
-        self.start_server(
-            0, "--advertise", f"{NAME}:{PORT}", "--policy", self.policy, "--workers",
-            options.machines * options.workers_here, "--batch", options.batch, "--seconds",
-            f"{self.seconds():g}s", "--checkpoint-every", "5s", "--out", self.folder / "run")
+        shared = ("--advertise", f"{NAME}:{PORT}", "--workers", options.machines * options.workers_here,
+                  "--batch", options.batch, "--seconds", f"{self.seconds():g}s", "--out", self.folder / "run")
+        work = ("--network", options.network, "--data", options.data, "--delays", self.folder / "delays.csv")
+        if self.has_server:
+            self.start_server(0, *shared, "--policy", self.policy, "--checkpoint-every", "5s")
+        else:
+            self.start_server(0, *shared, "--topology", self.policy, "--workers-here", 0, *work, command="train")
         code = self.log("server-0").partition("outpace join ")[2].split()[0]
         (self.folder / "code").touch(mode=0o600)
         (self.folder / "code").write_text(code + "\n")
         for machine in range(options.machines):
             self.machines.append(self.start(machine + 1, f"machine-{machine}", [
                 options.outpace, "join", "--code-file", self.folder / "code", "--workers-here",
-                options.workers_here, "--out", self.folder / f"joined-{machine}", "--", options.outpace,
-                "worker", "--network", options.network, "--data", options.data, "--delays",
-                self.folder / "delays.csv"]))
+                options.workers_here, "--out", self.folder / f"joined-{machine}",
+                *(("--", options.outpace, "worker", *work) if self.has_server else ())]))
         metrics = self.folder / "run" / "metrics.jsonl"
         self.until(lambda: metrics.exists() and metrics.stat().st_size > 0, "machine-0")
 
     def seconds(self):
         """The run's own clock, which stands still while there is no server."""
-        return 4 * self.options.quiet + self.options.cut
+        return (4 if self.has_server else 3) * self.options.quiet + self.options.cut
+
+    @property
+    def has_server(self):
+        return self.policy not in TOPOLOGIES
 
     def set_link(self, machine, state):
         subprocess.run(["ip", "-n", self.hosts.name(machine + 1), "link", "set", "eth0", state], check=True)
@@ -167,13 +176,14 @@ def run(options, policy, hosts, folder):
         time.sleep(options.quiet)
         job.kill_machine(last - 1)
         time.sleep(options.quiet)
-        away = job.move_server()
+        away = job.move_server() if job.has_server else None
         out, _ = job.server.communicate(timeout=options.quiet + options.cut + 120)
         summary = measured_runs.last_json_object(out.decode())
         if job.server.returncode != 0 or not summary:
-            raise measured_runs.RunFailed(job.log(f"server-{hosts.count - 1}"))
+            raise measured_runs.RunFailed(job.log(f"server-{hosts.count - 1 if job.has_server else 0}"))
         codes = [machine.wait(timeout=60) for machine in job.machines]
-        again = job.log(f"machine-{last}").count("found the server again")
+        again = (job.log(f"machine-{last}").count("found the server again") if job.has_server
+                 else job.log("server-0").count("is here again"))
     return result(options, policy, summary, codes, away, again)
 
 
@@ -195,7 +205,8 @@ def lines(found):
     for one in found:
         rows.append((one["policy"], f"{one['seconds']:.0f}", f"{one['examples_per_second']:.1f}",
                      f"{one['goodput']:.3f}", str(one["epochs"]), f"{one['used_min']} to {one['used_max']}",
-                     f"{one['server_away']:.1f} s", " ".join(map(str, one["codes"]))))
+                     "does not move" if one["server_away"] is None else f"{one['server_away']:.1f} s",
+                     " ".join(map(str, one["codes"]))))
     return measured_runs.table(rows)
 
 
