@@ -1,4 +1,6 @@
-"""Makes the wheel of outpace; tools/make_wheel.py calls it, in a folder that has the library."""
+"""Makes the wheel of outpace; tools/make_wheel.py calls it, in a folder that has library and program."""
+
+import platform
 
 from setuptools import setup
 from wheel.bdist_wheel import bdist_wheel
@@ -12,7 +14,8 @@ class LibraryWheel(bdist_wheel):
         self.root_is_pure = False
 
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        # glibc of Debian 12; tools/make_wheel.py looks at each symbol.
+        return "py3", "none", f"manylinux_2_36_{platform.machine()}"
 
 
 setup(cmdclass={"bdist_wheel": LibraryWheel})

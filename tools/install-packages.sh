@@ -44,6 +44,7 @@ test  python3-numpy           arrays for outpace.Worker
 test  python3-pip             installs the wheel
 test  python3-setuptools      makes the wheel
 test  python3-wheel           its format
+test  patchelf                where its program finds its libraries
 test  openmpi-bin             mpirun, which starts workers
 test  iproute2                hosts in network namespaces, with their own /etc/hosts
 test  faketime                wall clocks that jump
@@ -54,7 +55,8 @@ test  mandoc                  reads and checks the manual pages
 python python3-venv           environments into which users install it
 python python3-pip            makes the wheel of python/outpace,
 python python3-setuptools     with this one,
-python python3-wheel          and its format
+python python3-wheel          its format,
+python patchelf               and where its program finds its libraries
 slurm slurmctld               a small cluster's controller,
 slurm slurmd                  its nodes,
 slurm slurm-client            srun, sbatch, scancel and scontrol,

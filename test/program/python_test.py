@@ -687,25 +687,5 @@ class BadUse(PythonTest):
         server.wait()
 
 
-class Wheel(PythonTest):
-    def test_is_installed_and_loads_with_what_it_brings(self):
-        """In a folder of its own, with its own protobuf and ISA-L."""
-        made = self.start("-B", ROOT / "tools" / "make_wheel.py", pathlib.Path(PACKAGE).parent,
-                          self.folder / "wheels", program=PYTHON)
-        self.assertEqual(made.wait(), 0, made.err)
-        wheel = pathlib.Path(made.out.strip())
-        self.assertRegex(wheel.name, r"^outpace-[\d.]+-py3-none-linux_x86_64\.whl$")
-        installed = self.start("-m", "pip", "install", "--quiet", "--no-deps", "--no-index",
-                               "--target", self.folder / "site", wheel, program=PYTHON)
-        self.assertEqual(installed.wait(), 0, installed.err)
-        script = "import outpace; outpace.role(); print(open('/proc/self/maps').read())"
-        loads = self.start("-c", script, program=PYTHON,
-                           variables={"PYTHONPATH": str(self.folder / "site")})
-        self.assertEqual(loads.wait(), 0, loads.err)
-        for name in ("liboutpace.so", "libprotobuf-lite.so.32", "libisal.so.2"):
-            self.assertIn(f"{self.folder}/site/outpace/{name}", loads.out)
-        self.assertTrue((self.folder / "site" / "outpace" / "py.typed").exists())
-
-
 if __name__ == "__main__":
     main()
