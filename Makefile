@@ -1,5 +1,5 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
-.PHONY: help setup demo install uninstall test test-slurm test-kubernetes test-faults test-dashboard resume-soak chaos lab release dev quick docs site golden format tidy lines lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-compress bench-checkpoint bench-detector bench-page python \
+.PHONY: help setup demo install uninstall test test-packages test-slurm test-kubernetes test-faults test-dashboard resume-soak chaos lab release dev quick docs site golden format tidy lines lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-compress bench-checkpoint bench-detector bench-page python deb \
         bench-chaos bench-peers bench-python measure-examples reproduce-staleness reproduce-speed-up reproduce-cifar10 saps-bound saps-sooner every-policy balanced-sooner policy-change many-workers validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
@@ -88,8 +88,23 @@ uninstall:  ## remove what the last `make install` wrote
 
 python: build/release/build.ninja  ## the wheel of python/outpace, in build/python
 	@tools/install-packages.sh python
-	$(BUILD) release --target outpace_python
+	$(BUILD) release --target outpace outpace_python
+	rm -f build/python/*.whl
 	$(PYTHON) -B tools/make_wheel.py build/release build/python
+
+# The folder is emptied first, so that nothing of an older version is in it.
+deb: build/release/build.ninja  ## packages for Debian 12, in build/packages, read by lintian
+	@tools/install-packages.sh package
+	$(BUILD) release --target outpace outpace_shared outpace_python
+	rm -rf build/packages
+	cpack --config build/release/CPackConfig.cmake -B build/packages
+	rm -rf build/packages/_CPack_Packages
+	lintian --fail-on error,warning build/packages/*.deb
+	@ls -sh build/packages
+
+# Before a release. The bare system is made once: remove build/bare for another.
+test-packages: deb python  ## packages and wheel in a bare Debian 12, by debootstrap; takes root
+	$(PYTHON) -B tools/test_packages.py build/packages build/python/outpace-*.whl build/bare
 
 docs: build/dev/build.ninja  ## write docs/options.md from what the program says of its options
 	$(BUILD) dev --target outpace

@@ -1,5 +1,6 @@
 # `cmake --install`: the program, the public headers, what find_package(Outpace) needs, and the wheel
-# of python/outpace, in share/outpace. `make release` builds what it installs.
+# of python/outpace, in share/outpace. `make release` builds what it installs. Each file is of a
+# component, which is a Debian package (cmake/deb.cmake), but for the wheel.
 #
 # A consumer links Outpace::worker or Outpace::torch; the libraries below those are installed
 # because static libraries must be, and have no headers there: include/outpace is the interface.
@@ -48,24 +49,27 @@ target_include_directories(outpace_public_worker INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(outpace_public_worker INTERFACE cxx_std_20)
 target_link_libraries(outpace_public_worker INTERFACE outpace_live)
-install(TARGETS ${libraries} outpace_public_worker EXPORT OutpaceTargets)
-install(EXPORT OutpaceTargets NAMESPACE Outpace:: DESTINATION ${package_dir})
+install(TARGETS ${libraries} outpace_public_worker EXPORT OutpaceTargets COMPONENT liboutpace-dev)
+install(EXPORT OutpaceTargets NAMESPACE Outpace:: DESTINATION ${package_dir}
+        COMPONENT liboutpace-dev)
 
 if(OUTPACE_TORCH)
   add_library(outpace_public_torch INTERFACE)
   set_target_properties(outpace_public_torch PROPERTIES EXPORT_NAME torch)
   target_link_libraries(outpace_public_torch INTERFACE outpace_public_worker torch)
-  install(TARGETS outpace_public_torch EXPORT OutpaceTorchTargets)
-  install(EXPORT OutpaceTorchTargets NAMESPACE Outpace:: DESTINATION ${package_dir})
+  install(TARGETS outpace_public_torch EXPORT OutpaceTorchTargets COMPONENT liboutpace-dev)
+  install(EXPORT OutpaceTorchTargets NAMESPACE Outpace:: DESTINATION ${package_dir}
+          COMPONENT liboutpace-dev)
 endif()
 
 if(EXISTS ${CMAKE_SOURCE_DIR}/include/outpace)
   install(DIRECTORY include/outpace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-          FILES_MATCHING PATTERN "*.h")
+          COMPONENT liboutpace-dev FILES_MATCHING PATTERN "*.h")
 endif()
-install(TARGETS outpace outpace_shared)
+install(TARGETS outpace COMPONENT outpace)
+install(TARGETS outpace_shared LIBRARY COMPONENT liboutpace NAMELINK_COMPONENT liboutpace-dev)
 if(OUTPACE_TORCH)
-  install(TARGETS outpace-torch)
+  install(TARGETS outpace-torch COMPONENT outpace-torch)
 endif()
 
 # The program writes them from the options that it declares.
@@ -83,11 +87,14 @@ foreach(page IN LISTS pages)
     if(failed)
       message(FATAL_ERROR \"the program wrote no pages: outpace options --as ${kind}\")
     endif()
-  ")
-  install(DIRECTORY ${pages_dir}/${kind}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
+  " COMPONENT outpace)
+  install(DIRECTORY ${pages_dir}/${kind}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder}
+          COMPONENT outpace)
 endforeach()
-install(FILES examples/systemd/outpace-server.service DESTINATION ${CMAKE_INSTALL_DATADIR}/outpace/systemd)
-install(DIRECTORY examples/grafana/ DESTINATION ${CMAKE_INSTALL_DATADIR}/outpace/grafana)
+install(FILES examples/systemd/outpace-server.service DESTINATION ${CMAKE_INSTALL_DATADIR}/outpace/systemd
+        COMPONENT outpace)
+install(DIRECTORY examples/grafana/ DESTINATION ${CMAKE_INSTALL_DATADIR}/outpace/grafana
+        COMPONENT outpace)
 
 # pip belongs to each user's own environment, so the wheel is installed as a file.
 set(wheel_dir ${CMAKE_BINARY_DIR}/wheel)
@@ -98,8 +105,8 @@ install(CODE "
                   OUTPUT_QUIET RESULT_VARIABLE failed)
   if(failed)
     message(FATAL_ERROR \"no wheel was made; Debian's packages for it: tools/install-packages.sh python\")
-  endif()")
-install(DIRECTORY ${wheel_dir}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/outpace
+  endif()" COMPONENT wheel)
+install(DIRECTORY ${wheel_dir}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/outpace COMPONENT wheel
         FILES_MATCHING PATTERN "*.whl")
 
 configure_package_config_file(cmake/OutpaceConfig.cmake.in OutpaceConfig.cmake
@@ -107,7 +114,8 @@ configure_package_config_file(cmake/OutpaceConfig.cmake.in OutpaceConfig.cmake
 write_basic_package_version_file(OutpaceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/OutpaceConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/OutpaceConfigVersion.cmake
-        DESTINATION ${package_dir})
+        DESTINATION ${package_dir} COMPONENT liboutpace-dev)
+include(cmake/deb.cmake)
 
 # Installs into an empty folder, and there builds and runs examples/own_network as a stranger would.
 if(OUTPACE_TORCH AND EXISTS ${CMAKE_SOURCE_DIR}/examples/own_network/CMakeLists.txt)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that a job needs; says nothing if they are all there.
 #
-#   tools/install-packages.sh [build] [test] [python] [ci] [fuzz] [hosts] [slurm] [peers] [browser] [site]   the groups wanted; "build" if none is named
+#   tools/install-packages.sh [build] [test] [python] [package] [ci] [fuzz] [hosts] [slurm] [peers] [browser] [site]   the groups wanted; "build" if none is named
 #
 # The list below is the only one. A new library also needs a paragraph in DECISIONS.md.
 set -euo pipefail
@@ -57,6 +57,9 @@ python python3-pip            makes the wheel of python/outpace,
 python python3-setuptools     with this one,
 python python3-wheel          its format,
 python patchelf               and where its program finds its libraries
+package dpkg-dev            finds which packages have a program's libraries
+package lintian             reads the packages that were made
+package debootstrap         the bare system in which they are tried
 slurm slurmctld               a small cluster's controller,
 slurm slurmd                  its nodes,
 slurm slurm-client            srun, sbatch, scancel and scontrol,
@@ -84,7 +87,7 @@ wanted=()
 for group in "${@:-build}"; do
   mapfile -t of_group < <(packages | awk -v group="$group" '$1 == group { print $2 }')
   if [ ${#of_group[@]} -eq 0 ]; then
-    say "no group '$group'; there are build, test, python, ci, fuzz, hosts, slurm, peers, browser and site"
+    say "no group '$group'; there are build, test, python, package, ci, fuzz, hosts, slurm, peers, browser and site"
     exit 2
   fi
   wanted+=("${of_group[@]}")
