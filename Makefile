@@ -71,8 +71,13 @@ quick: build/dev/build.ninja  ## only the tests that take no time; of one folder
 	$(BUILD) dev --target $(if $(F),$(F)_test,unit_tests)
 	ctest --preset dev $(if $(F),-R '^$(F)/',-L 'pure|unit' $(if $(T),-R '$(T)'))
 
+ifeq ($(origin VERSION), command line)
+release:  ## with VERSION=0.1.0: check that this commit can be released, and make its tag
+	@$(PYTHON) -B tools/release.py $(VERSION)
+else
 release: build/release/build.ninja  ## build/release/outpace, optimized, and what is installed with it
 	$(BUILD) release --target outpace outpace_shared outpace_python
+endif
 
 lab: build/release/build.ninja  ## build/release/outpace-lab, which tests the program; it is not installed
 	$(BUILD) release --target outpace-lab
