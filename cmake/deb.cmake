@@ -54,7 +54,7 @@ file(WRITE ${CMAKE_BINARY_DIR}/deb/shlibs
 set(CPACK_DEBIAN_LIBOUTPACE_PACKAGE_CONTROL_EXTRA  # A list, which a field of the macro is not.
     ${CMAKE_SOURCE_DIR}/cmake/deb/triggers ${CMAKE_BINARY_DIR}/deb/shlibs)
 set(dev libabsl-dev libfmt-dev libisal-dev libprotobuf-dev libspdlog-dev libssl-dev
-        libtomlplusplus-dev nlohmann-json3-dev pkg-config zlib1g-dev)
+        libtomlplusplus-dev libzstd-dev nlohmann-json3-dev pkg-config zlib1g-dev)
 list(JOIN dev ", " dev)
 debian_package(liboutpace-dev liboutpace-dev libdevel "distributed training: development files"
   "${what}\nThis package has the headers, archives and CMake package of a worker."
