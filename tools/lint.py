@@ -27,7 +27,7 @@ import tempfile
 import time
 
 ENTRY_DAYS = 60  # A hash that nobody asked for in this time is removed.
-LINTED = re.compile(r"CMakeFiles/outpace(?!_messages)[\w-]*(?<!_test)\.dir/")
+LINTED = re.compile(r"CMakeFiles/outpace(?!_messages|_events)[\w-]*(?<!_test)\.dir/")
 LIBTORCH = "torch/csrc/api/include"
 # These flags do not change what clang-tidy says, and differ from build to build.
 IGNORED_FLAG = re.compile(r"-(g\d?|O\w|f\w+-prefix-map=.*|D_GLIBCXX_ASSERTIONS)$")
