@@ -3,7 +3,8 @@
 The system is debootstrap's smallest, from the mirror of this machine's apt. In one copy apt installs
 the .deb files of the folder DEBS, an example trains, and all is purged; in another, pip installs the
 wheel in an environment. Neither has a compiler. Prints the seconds from nothing to the first update.
-Takes root. --only deb or --only wheel tries one of the two.
+Where buildah is, the image of examples/container is built on the same system, and trains too.
+Takes root. --only deb, wheel or image tries one of them.
 """
 
 import argparse
@@ -17,6 +18,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUITE = "bookworm"
 EXAMPLE = ROOT / "examples" / "python" / "regression.py"
+CONTAINERFILE = ROOT / "examples" / "container" / "Containerfile"
+LEARNED = "weights [3.0, -2.0, 0.5, 1.0]"
 TRAIN = "run --workers 2 --policy async --lr 0.1 --out /root/{run} {end} --"
 # What apt and dpkg keep for themselves.
 KEPT = re.compile(r"\./(var/(lib/(apt|dpkg|systemd|ucf)|cache|log)|proc|sys|dev|run|tmp|root|given)\b")
@@ -74,17 +77,19 @@ def main():
     parser.add_argument("debs", type=pathlib.Path)
     parser.add_argument("wheel", type=pathlib.Path)
     parser.add_argument("work", type=lambda word: pathlib.Path(word).resolve())
-    parser.add_argument("--only", choices=("deb", "wheel"))
+    parser.add_argument("--only", choices=("deb", "wheel", "image"))
     options = parser.parse_args()
     debs = sorted(options.debs.glob("*.deb"))
     if not debs or not options.wheel.is_file():
         sys.exit(f"test_packages: no packages in {options.debs}, or no wheel {options.wheel}: make deb python")
     try:
         base = bare_system(options.work)
-        if options.only != "wheel":
+        if options.only in (None, "deb"):
             try_debs(System(base, options.work / "deb"), debs)
-        if options.only != "deb":
+        if options.only in (None, "wheel"):
             try_wheel(System(base, options.work / "wheel"), options.wheel)
+        if options.only in (None, "image"):
+            try_image(base, options.debs, options.work)
     except (Failed, OSError, subprocess.CalledProcessError) as error:
         sys.exit(f"test_packages: {error}")
 
@@ -160,6 +165,38 @@ def try_wheel(system, wheel):
           began, time.monotonic())
 
 
+def try_image(base, debs, work):
+    """examples/container, in a store of images of its own; no image is fetched."""
+    if not shutil.which("buildah"):
+        print("image: not built, there is no buildah", flush=True)
+        return
+    store, began = work / "images", time.monotonic()
+
+    def buildah(*words):
+        ran = subprocess.run(["buildah", "--root", store, "--runroot", work / "images-run",
+                              "--storage-driver", "vfs", *map(str, words)], capture_output=True, text=True)
+        if ran.returncode:
+            raise Failed(f"buildah {words[0]} exited with {ran.returncode}:\n{ran.stdout[-2000:]}{ran.stderr[-2000:]}")
+        return ran.stdout.strip()
+
+    try:
+        bare = buildah("from", "scratch")
+        buildah("add", "--quiet", bare, base, "/")
+        buildah("commit", "--quiet", bare, "outpace-base")
+        buildah("build", "--isolation", "chroot", "--build-arg", "BASE=localhost/outpace-base",
+                "--tag", "outpace", "--file", CONTAINERFILE, debs)
+        made = buildah("from", "--pull-never", "localhost/outpace")
+        buildah("copy", "--quiet", made, EXAMPLE, f"/given/{EXAMPLE.name}")
+        words = TRAIN.format(run="whole", end="--epochs 50").replace("/root/", "")
+        said = buildah("run", "--isolation", "chroot", made, "--", "sh", "-ec",
+                       f"id -u; outpace {words} python3 /given/{EXAMPLE.name}; cat whole/logs/worker-0.out")
+        if not said.startswith("10001\n") or LEARNED not in said:
+            raise Failed("the image is root's, or its example did not learn:\n" + said)
+        print(f"image: built and trained in {time.monotonic() - began:.1f} s, as user 10001", flush=True)
+    finally:
+        shutil.rmtree(store, ignore_errors=True)
+
+
 def train(system, program, python, name, began, installed):
     """One update, whose seconds are told, and a whole run, which has to learn the weights."""
     first = TRAIN.format(run="first", end="--updates 1")
@@ -168,7 +205,7 @@ def train(system, program, python, name, began, installed):
           f"{installed - began:.1f} s of it to install", flush=True)
     whole = TRAIN.format(run="whole", end="--epochs 50")
     said = system.run(f"{program} {whole} {python} /given/{EXAMPLE.name}; cat /root/whole/logs/worker-0.out")
-    if "weights [3.0, -2.0, 0.5, 1.0]" not in said:
+    if LEARNED not in said:
         raise Failed("the example did not learn its weights:\n" + said)
 
 
