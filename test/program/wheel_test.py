@@ -77,6 +77,9 @@ class Wheel(PythonTest):
         self.assertEqual(ran.wait(), 2)
         self.assertRegex(ran.err, r"\Aoutpace: .*takes libtorch.*\n\Z")
 
+    def test_it_writes_its_options_without_libtorch(self):
+        self.assertIn("complete -F _outpace outpace", self.installed("-m", "outpace", "options", "--as", "bash"))
+
     def test_no_symbol_or_library_is_newer_than_debian_12(self):
         files = {path.name: path for path in self.site.rglob("*")
                  if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"}

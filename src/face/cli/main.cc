@@ -157,7 +157,9 @@ command_line::Program outpace_program() {
 }
 
 int run(const std::vector<std::string>& words) {
-  if (wants_libtorch(words) && !libtorch_commands().contains(words.front())) {
+  // Where there is no libtorch, the options are those of all other commands.
+  if (wants_libtorch(words) && words.front() != command_line::kOptions &&
+      !libtorch_commands().contains(words.front())) {
     throw NeedsLibtorch(words.front());
   }
   return command_line::run(outpace_program(), words);
