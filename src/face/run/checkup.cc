@@ -74,7 +74,7 @@ int write_into(const fs::path& folder) {
   if (file < 0) {
     return errno;
   }
-  const std::array<char, 64 * 1024> bytes{};
+  const std::array<char, std::size_t{64} << 10U> bytes{};
   int error = 0;
   if (::write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
       ::fsync(file) != 0) {

@@ -102,6 +102,39 @@ peer::Setting setting_of(const job::TrainJob& job, const collective::HostOptions
           .seed = host.seed};
 }
 
+// What the ends of processes mean for the host. All but `job` outlive the result.
+ChildWatchOptions watching(const job::TrainJob& job,
+                           collective::Host& host,
+                           RunRecorder& recorder,
+                           const ScratchDirectory& scratch) {
+  const bool others_may_go_on = !job.serving.listen.empty();  // Those of other machines.
+  return {.worker_lost = [&host](const std::string& worker,
+                                 const std::string& how) { host.worker_ended(worker, how); },
+          .needs_evaluator = needs_evaluator(job.training),
+          .end_run =
+              [&host](ExitCode code, const std::string& why) {
+                static_cast<int>(code) > 128 ? host.stop(code, why) : host.fail(code, why);
+              },
+          .workers_all_ended =
+              [&host, others_may_go_on](const std::string& why) {
+                if (!others_may_go_on) {
+                  host.fail(ExitCode::kTooFewWorkers, why.empty() ? "all workers have ended" : why);
+                }
+              },
+          .say = [&recorder](const std::string& line) { recorder.say(line); },
+          .ends_at_once = [&scratch] { scratch.remove(); }};
+}
+
+live::RunResult end_of(collective::HostResult found) {
+  return {.code = found.code,
+          .why = std::move(found.why),
+          .statistics = std::move(found.statistics),
+          .evaluations = std::move(found.evaluations),
+          .reached_target = found.reached_target,
+          .manifest = std::move(found.manifest),
+          .weights = std::move(found.weights)};
+}
+
 }  // namespace
 
 RunEnd train_without_server(const job::TrainJob& job,
@@ -154,23 +187,7 @@ RunEnd train_without_server(const job::TrainJob& job,
           return evaluated.exchange(false);
         }));
   }
-  ChildWatch watch(
-      {.worker_lost = [&](const std::string& worker,
-                          const std::string& how) { host.worker_ended(worker, how); },
-       .needs_evaluator = needs_evaluator(job.training),
-       .end_run =
-           [&](ExitCode code, const std::string& why) {
-             static_cast<int>(code) > 128 ? host.stop(code, why) : host.fail(code, why);
-           },
-       .workers_all_ended =
-           [&](const std::string& why) {
-             if (keys) {
-               return;  // Those of other machines may go on.
-             }
-             host.fail(ExitCode::kTooFewWorkers, why.empty() ? "all workers have ended" : why);
-           },
-       .say = [&](const std::string& line) { recorder.say(line); },
-       .ends_at_once = [&] { scratch.remove(); }});
+  ChildWatch watch(watching(job, host, recorder, scratch));
   live::Supervisor supervisor(std::move(children), watch.events());
   collective::HostResult found = host.run();
   supervisor.reap(std::chrono::seconds(found.code == ExitCode::kDone ? 3 : 0));
@@ -179,14 +196,8 @@ RunEnd train_without_server(const job::TrainJob& job,
     recorder.discard();
     throw *refusal;
   }
-  return recorder.finish({.code = found.code,
-                          .why = found.why,
-                          .statistics = std::move(found.statistics),
-                          .evaluations = std::move(found.evaluations),
-                          .reached_target = found.reached_target,
-                          .manifest = std::move(found.manifest),
-                          .weights = std::move(found.weights)},
-                         found.worst_replica);
+  const std::optional<double> worst = found.worst_replica;
+  return recorder.finish(end_of(std::move(found)), worst);
 }
 
 }  // namespace outpace::run

@@ -5,7 +5,7 @@
 namespace outpace::throughput {
 namespace {
 
-constexpr PackingRate kNothing{INFINITY, INFINITY};
+constexpr PackingRate kNoPacking{INFINITY, INFINITY};
 
 // As compress_bench measures them, with 100 MB of float32, what is left behind included.
 PackingRate usual(compress::Kind kind) {
@@ -23,7 +23,7 @@ PackingRate usual(compress::Kind kind) {
     case compress::Kind::kNone:
       break;
   }
-  return kNothing;
+  return kNoPacking;
 }
 
 PackingRate usual(compress::WeightsKind kind) {
@@ -37,7 +37,7 @@ PackingRate usual(compress::WeightsKind kind) {
     case compress::WeightsKind::kNone:
       break;
   }
-  return kNothing;
+  return kNoPacking;
 }
 
 template <typename Kind>

@@ -23,7 +23,7 @@ using nlohmann::json;
 std::uint64_t bytes_of_part(std::uint64_t bytes_max) {
   constexpr std::uint64_t kFew = 8;
   constexpr std::uint64_t kMany = 64;
-  constexpr std::uint64_t kWell = 256 * 1024;
+  constexpr auto kWell = std::uint64_t{256} << 10U;
   return std::min(bytes_max / kFew, std::max(kWell, bytes_max / kMany));
 }
 

@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 // A worker's certificate is of one process.
 constexpr std::chrono::days kValid{365};
 // For one address of several.
-constexpr std::chrono::seconds kAttempt{2};
+constexpr std::chrono::seconds kForOneAddress{2};
 
 Error no_link(const std::string& what) {
   return {ExitCode::kFailure, what};
@@ -242,7 +242,8 @@ std::unique_ptr<ByteStream> PeerLinks::connect(const PeerVisit& visit,
   std::string why = "it has no address";
   for (const std::string& address : visit.to.addresses) {
     const bool last = &address == &visit.to.addresses.back();
-    const auto until = last ? visit.until : std::min(visit.until, steady_clock::now() + kAttempt);
+    const auto until =
+        last ? visit.until : std::min(visit.until, steady_clock::now() + kForOneAddress);
     try {
       for (const Endpoint& endpoint : resolve(address, until)) {
         Descriptor socket = connect_to(endpoint, until, waker, visit.keep_alive);
