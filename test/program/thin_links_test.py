@@ -53,7 +53,7 @@ def why_not():
 @unittest.skipIf(why_not(), why_not())
 class Relay(ProgramTest):
     def asked(self, times, round_trip, loss):
-        """(the least seconds of an answer, how many came, what the relay counted)."""
+        """(the least seconds of an answer, how many came, what the relay counted, who loses packets)."""
         far = network_hosts.Far(OUTPACE_LAB, round_trip, loss)
         with network_hosts.Hosts(2, "100mbit", far=far) as hosts:
             answers = subprocess.Popen(hosts.command(0, [sys.executable, "-c", ANSWERS]),
@@ -67,18 +67,19 @@ class Relay(ProgramTest):
                 answers.kill()
                 answers.communicate()
             least, answered = done.stdout.split()
-            return float(least), int(answered), hosts.end_relays()
+            return float(least), int(answered), hosts.end_relays(), hosts.loses
 
     def test_an_answer_takes_the_round_trip(self):
-        least, answered, links = self.asked(5, 0.05, 0.0)
+        least, answered, links, _ = self.asked(5, 0.05, 0.0)
         self.assertGreaterEqual(least, 0.05)
         self.assertEqual(answered, 5)
         self.assertGreaterEqual(links[0]["out"]["packets"], 5)
 
     def test_nothing_comes_over_a_link_that_loses_all(self):
-        _, answered, links = self.asked(1, 0.0, 1.0)
+        _, answered, links, loses = self.asked(1, 0.0, 1.0)
         self.assertEqual(answered, 0)
-        self.assertEqual(links[0]["out"]["packets"], 0)
+        if loses == "relay":  # The kernel's iptables loses them where they arrive.
+            self.assertEqual(links[0]["out"]["packets"], 0)
 
     def test_a_namespace_that_is_not_there_is_one_line(self):
         process = self.start("relay", "--link", "no-such-space/eth0,other/eth0", program=OUTPACE_LAB)
