@@ -26,8 +26,8 @@ PackingCosts packing_costs(const job::ModelledPacking& packing,
   const auto share = [&](bool packed, std::size_t bytes) {
     return packed && payload > 0.0 ? static_cast<double>(bytes) / payload : 1.0;
   };
-  const PackingRate gradient = rate_of(measured, format.kind);
-  const PackingRate weights = rate_of(measured, kind);
+  const PackingRate gradient = packing_rate(measured, format.kind);
+  const PackingRate weights = packing_rate(measured, kind);
   return {
       .gradient_share = share(packs, compress::packed_bytes(format, numbers)),
       .weights_share = share(packs_weights, sim::weights_bytes(kind, numbers, /*newcomer=*/false)),

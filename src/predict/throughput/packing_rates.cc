@@ -48,11 +48,11 @@ PackingRate measured_or_usual(const std::map<std::string, PackingRate>& measured
 
 }  // namespace
 
-PackingRate rate_of(const PackingRates& measured, compress::Kind kind) {
+PackingRate packing_rate(const PackingRates& measured, compress::Kind kind) {
   return measured_or_usual(measured.gradients, kind);
 }
 
-PackingRate rate_of(const PackingRates& measured, compress::WeightsKind kind) {
+PackingRate packing_rate(const PackingRates& measured, compress::WeightsKind kind) {
   return measured_or_usual(measured.weights, kind);
 }
 

@@ -29,7 +29,7 @@ struct PackingRates {
 
 // The measured rate, or else that of one core of a virtual machine at 2.1 GHz; infinite if nothing
 // is packed.
-[[nodiscard]] PackingRate rate_of(const PackingRates& measured, compress::Kind kind);
-[[nodiscard]] PackingRate rate_of(const PackingRates& measured, compress::WeightsKind kind);
+[[nodiscard]] PackingRate packing_rate(const PackingRates& measured, compress::Kind kind);
+[[nodiscard]] PackingRate packing_rate(const PackingRates& measured, compress::WeightsKind kind);
 
 }  // namespace outpace::throughput
