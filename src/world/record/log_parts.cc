@@ -18,15 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-// Bytes of a part: small enough that most of a log is compressed, and large enough to compress
-// well.
-std::uint64_t bytes_of_part(std::uint64_t bytes_max) {
-  constexpr std::uint64_t kFew = 8;
-  constexpr std::uint64_t kMany = 64;
-  constexpr auto kWell = std::uint64_t{256} << 10U;
-  return std::min(bytes_max / kFew, std::max(kWell, bytes_max / kMany));
-}
-
 // The number of a part of this log by its file's name; nothing if it is no later part.
 std::optional<std::uint32_t> number_of_part(std::filesystem::path file,
                                             const std::filesystem::path& first_part) {
@@ -45,6 +36,14 @@ std::optional<std::uint32_t> number_of_part(std::filesystem::path file,
 }
 
 }  // namespace
+
+std::uint64_t bytes_of_part(std::uint64_t bytes_max) {
+  constexpr std::uint64_t kFew = 8;
+  constexpr std::uint64_t kMany = 64;
+  constexpr auto kWell = std::uint64_t{256} << 10U;
+  constexpr std::uint64_t kQuickly = kCompressedMost / 4;
+  return std::min(bytes_max / kFew, std::clamp(bytes_max / kMany, kWell, kQuickly));
+}
 
 std::optional<std::uint32_t> next_part_there(const std::filesystem::path& first_part,
                                              std::uint32_t after) {

@@ -30,6 +30,9 @@ struct DecisionLogOptions {
   WriteQueue* queue = nullptr;  // Writes the log (output_file.h); null: the caller does.
 };
 
+// Bytes at which a part ends: few enough that most of a log is compressed, and that each is
+// compressed in memory and at once; enough to compress well.
+[[nodiscard]] std::uint64_t bytes_of_part(std::uint64_t bytes_max);
 // decisions.jsonl, decisions-2.jsonl, ...; the first part is 1. It may be there compressed.
 [[nodiscard]] std::filesystem::path part_of_log(const std::filesystem::path& path,
                                                 std::uint32_t part);

@@ -133,6 +133,12 @@ TEST_F(PartsTest, TheFirstAndTheNewestPartsStayBelowTheSize) {
   EXPECT_NE(all.find("{\"now\":30000000000,"), std::string::npos);
 }
 
+TEST(LogParts, EndsAPartBeforeItIsTooLargeToCompress) {
+  EXPECT_EQ(bytes_of_part(800), 100U);
+  EXPECT_EQ(bytes_of_part(std::uint64_t{1} << 30U), std::uint64_t{16} << 20U);
+  EXPECT_LT(bytes_of_part(std::uint64_t{1} << 50U), kCompressedMost);
+}
+
 TEST_F(PartsTest, APartOfAnotherRunIsRefused) {
   DecisionLogWriter(path_, {.policy = "sync", .workers = 2}).close();
   put(directory_ / "decisions-2.jsonl",

@@ -20,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file that somebody brought may say what it likes; ours have parts of some MiB.
-constexpr std::uint64_t kContentMost = std::uint64_t{1} << 32U;
 constexpr int kLevel = 3;  // zstd's own default.
 
 std::string system_words() {
@@ -31,7 +29,11 @@ std::string system_words() {
 std::vector<char> whole_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   std::error_code failed;
-  std::vector<char> bytes(fs::file_size(path, failed));
+  const std::uintmax_t size = fs::file_size(path, failed);
+  if (!failed && size > kCompressedMost) {
+    throw Error(ExitCode::kFailure, path.string() + " is too large to compress");
+  }
+  std::vector<char> bytes(failed ? 0 : size);
   if (failed || !in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) {
     throw Error(ExitCode::kFailure, "cannot read " + path.string() + ": " + system_words());
   }
@@ -53,7 +55,7 @@ std::uint64_t said_bytes(const fs::path& path) {
   if (found == ZSTD_CONTENTSIZE_UNKNOWN || found == ZSTD_CONTENTSIZE_ERROR) {
     throw damaged(path, "it does not say how large it is");
   }
-  if (found > kContentMost) {
+  if (found > kCompressedMost) {
     throw damaged(path, "it says that it has " + std::to_string(found) + " bytes");
   }
   return found;

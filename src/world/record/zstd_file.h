@@ -10,12 +10,15 @@
 namespace outpace::record {
 
 inline constexpr const char* kCompressed = ".zst";
+// Bytes of content. A larger file is not compressed, and one that says so is refused: a stranger's
+// may be a thousand times as large as its bytes.
+inline constexpr std::uint64_t kCompressedMost = std::uint64_t{256} << 20U;
 // "log.jsonl.zst" of "log.jsonl".
 [[nodiscard]] std::filesystem::path compressed_name(const std::filesystem::path& file);
 
-// Puts a compressed file in the place of this one, and gives the size of the new one. A reader
-// finds one of them at any time. If the file system refuses, throws Error and leaves the file as it
-// was.
+// Puts a compressed file in the place of this one, unless it is too large, and gives the new size.
+// A reader finds one of them at any time. If the file system refuses, throws Error and leaves the
+// file as it was.
 std::uint64_t compress_file(const std::filesystem::path& file);
 
 // The same for the file and its compressed form, whichever is there. Bytes of the content; nothing

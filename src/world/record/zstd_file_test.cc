@@ -66,6 +66,19 @@ TEST_F(ZstdFile, ThatIsDamagedIsNamed) {
   EXPECT_NE(refusal(whole + whole).find("more than it says"), std::string::npos);
 }
 
+TEST_F(ZstdFile, IsNoLargerThanMemoryMayHold) {
+  std::filesystem::resize_file(file_, kCompressedMost + 1);
+  EXPECT_THROW((void)compress_file(file_), Error);
+  EXPECT_TRUE(std::filesystem::exists(file_));
+  // A frame of eight bytes of size, which says 2^40.
+  std::ofstream(compressed_name(file_), std::ios::binary | std::ios::trunc)
+      << std::string("\x28\xb5\x2f\xfd\xe0\0\0\0\0\0\x01\0\0", 13);
+  std::filesystem::remove(file_);
+  EXPECT_NE(
+      refusal_of([&] { (void)open_content(file_); }).find("it says that it has 1099511627776"),
+      std::string::npos);
+}
+
 TEST_F(ZstdFile, StaysAsItWasWhereThereIsNoRoom) {
   std::filesystem::create_directory(compressed_name(file_));
   EXPECT_THROW((void)compress_file(file_), Error);
