@@ -34,8 +34,8 @@ class Keyring final : public wire::Passes {
   void seat(WorkerId worker, const wire::KeyName& pass);
   // The passes that have a number, by a text of their name.
   [[nodiscard]] std::map<WorkerId, std::string> seats() const;
-  // From now on this pass is worth nothing, and the code is another, of which the pass was not
-  // made. Throws Error if that cannot be kept: it holds all the same while this process lives.
+  // From now on this pass is worth nothing, and the code is another; the pass was made of an older
+  // one. Throws Error if that cannot be kept: it holds all the same while this process lives.
   void shut_out(const std::string& pass);
   // To another file; writes it.
   void keep_in(std::filesystem::path file);
