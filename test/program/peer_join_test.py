@@ -61,6 +61,11 @@ class Peers(TwoHosts):
             return code == 0 and json.loads(out)["version"] >= least
         wait_until(reached, f"update {least}")
 
+    def stop_until(self, process, said):
+        os.kill(process, signal.SIGSTOP)
+        self.train.until_said(said)
+        os.kill(process, signal.SIGCONT)
+
     def finish(self, *joined):
         self.assertEqual(self.train.wait(), 0, self.train.err)
         for one in joined:
@@ -161,9 +166,7 @@ class ComesBack(Peers):
         joined = self.join(code)
         self.until_update(100)
         stopped = self.worker(joined, 2)
-        os.kill(stopped, signal.SIGSTOP)
-        self.train.until_said("the gossip goes on with 3 of 4 workers")
-        os.kill(stopped, signal.SIGCONT)
+        self.stop_until(stopped, "the gossip goes on with 3 of 4 workers")
         self.train.until_said("the gossip goes on with 4 of 4 workers")
         summary = self.finish(joined)
         self.assertEqual(summary["workers_detail"][2]["incarnations"], 2)
@@ -173,9 +176,7 @@ class ComesBack(Peers):
         joined = self.join(code, workers=1)
         self.until_update(20)
         stopped = self.worker(joined, 1)
-        os.kill(stopped, signal.SIGSTOP)
-        self.train.until_said("1 of 2 workers are left, and 2 are needed: waiting 600 s for one to come back")
-        os.kill(stopped, signal.SIGCONT)
+        self.stop_until(stopped, "1 of 2 workers are left, and 2 are needed: waiting 600 s for one to come back")
         self.train.until_said("worker 1 is here again")
         summary = self.finish(joined)
         self.assertEqual(summary["examples"], 2 * EXAMPLES)
