@@ -303,13 +303,6 @@ class Refused(ProgramTest):
                 self.assertEqual(process.wait(), 2)
                 self.assertIn(why, process.err)
 
-    def test_what_takes_local_steps(self):
-        token = self.path("token", "f" * 64)
-        process = self.start("worker", "--server", f"unix:{self.folder}/s", "--token-file", token,
-                             "--worker", 0, "--reduce-here", 2, "--keep-state", self.folder)
-        self.assertEqual(process.wait(), 2)
-        self.assertIn("--keep-state conflicts with --reduce-here: it takes local steps", process.err)
-
     def test_local_steps_of_the_job(self):
         place, token = f"unix:{self.folder}/s", self.folder / "token"
         server = self.start("server", "--workers", 1, "--local-steps", 4, "--policy", "sync",
@@ -326,6 +319,17 @@ class Refused(ProgramTest):
                       machine.err)
         self.assertNotEqual(worker.wait(), 0)
         self.assertTrue(server.running())
+
+
+class RefusedWorker(ProgramTest):
+    """Where the program has libtorch: `outpace worker` is refused there first."""
+
+    def test_what_takes_local_steps(self):
+        token = self.path("token", "f" * 64)
+        process = self.start("worker", "--server", f"unix:{self.folder}/s", "--token-file", token,
+                             "--worker", 0, "--reduce-here", 2, "--keep-state", self.folder)
+        self.assertEqual(process.wait(), 2)
+        self.assertIn("--keep-state conflicts with --reduce-here: it takes local steps", process.err)
 
 
 if __name__ == "__main__":
