@@ -1,6 +1,6 @@
 # What a developer does. `make help` prints the list. Every target works alone on a bare Debian 12.
 .PHONY: help setup demo install uninstall test test-packages test-slurm test-kubernetes test-faults test-dashboard resume-soak chaos lab release dev quick docs site golden format tidy lines lint lint-all asan tsan ci fuzz swarm bench bench-wire bench-passes bench-compress bench-checkpoint bench-detector bench-page python deb \
-        bench-chaos bench-peers bench-python measure-examples reproduce-staleness reproduce-speed-up reproduce-cifar10 saps-bound saps-sooner every-policy balanced-sooner policy-change many-workers validate-throughput validate-slices clean
+        bench-chaos bench-peers bench-python measure-examples reproduce-staleness reproduce-speed-up reproduce-cifar10 saps-bound saps-sooner every-policy balanced-sooner auto-table policy-change many-workers validate-throughput validate-slices clean
 .DEFAULT_GOAL := dev
 .DELETE_ON_ERROR:
 
@@ -187,8 +187,8 @@ swarm: lab  ## random jobs with random faults, held to the invariants: make swar
 
 bench: build/release/build.ninja  ## wire, events, draws of runtimes, flows beside SimGrid, runs, the page
 	$(BUILD) release --target wire_bench passes_bench event_queue_bench runtimes_bench \
-	  simulation_bench flows_bench board_bench
-	@for program in wire passes event_queue runtimes simulation flows board; do \
+	  simulation_bench flows_bench board_bench decision_bench
+	@for program in wire passes event_queue runtimes simulation flows board decision; do \
 	  build/release/$${program}_bench || exit 1; done
 
 bench-chaos: release  ## goodput while workers die and come back, beside elastic DDP; half an hour
@@ -264,6 +264,19 @@ every-policy: release  ## all policies on three traces, rates tuned for each; vi
 	  --regime $$regime build/every-policy/$$regime-8.csv; done
 	python3 -B tools/tuned_comparison.py examples/compare/every_policy.toml --out build/every-policy \
 	  $(ARGS)
+
+auto-table: release  ## auto beside its candidates; virtual time: make auto-table DATA=folder of traces
+	@mkdir -p build/auto-table
+	@for trace in calm-8-141 fixed-8-142 drifting-8-143 drifting-32-144 bursty-32-145; do \
+	  shape=$${trace%-*}; python3 tools/make_delays.py --regime $${shape%-*} --workers $${shape#*-} \
+	  --seed $${trace##*-} --iterations 4000 build/auto-table/$$shape.csv; done
+	@(head -n 150 build/auto-table/calm-8.csv; tail -n +151 build/auto-table/fixed-8.csv) \
+	  > build/auto-table/flip-8.csv
+	@cp $(DATA)/alibaba-pai-job1.csv $(DATA)/alibaba-pai-job3.csv $(DATA)/bytedance-AR.csv build/auto-table
+	python3 -B tools/tuned_comparison.py examples/compare/auto_8.toml examples/compare/auto_thin.toml \
+	  examples/compare/auto_32.toml examples/compare/auto_10.toml examples/compare/auto_4.toml \
+	  --rates 0.1414 0.2 0.2828 --only-these-rates --coarse-seeds 101 102 --difference auto \
+	  --out build/auto-table/runs $(ARGS)
 
 balanced-sooner: release  ## is dynamic with --balance sooner at 84 %? ten traces; virtual time
 	@mkdir -p build/balanced-sooner

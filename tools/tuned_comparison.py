@@ -4,6 +4,7 @@ A file of `outpace compare` says what to compare. For each trace of delays and e
 
   1. Coarse: each rate of --rates with the seeds of --coarse-seeds. While the best rate is the lowest
      or the highest that was tried, half or twice that rate is tried, too.
+     With --only-these-rates, these are all: the best of them is the row's.
   2. Fine: the best three of these rates and their neighbours by sqrt(2), with all of --tuning-seeds.
      The rate that reaches the target with the most seeds and then soonest, on average, is the row's;
      the smaller one of equals. If none reaches it, that is the rate with the highest accuracy.
@@ -271,6 +272,8 @@ class Study:
         rates = sorted(self.options.rates)
         middle = rates[len(rates) // 2]  # First: it limits the others.
         self.try_rates(trace, name, found, [middle, *(r for r in rates if r != middle)], coarse)
+        if self.options.only_these_rates:
+            return best(found), found
         while (rate := beyond(found, rates)) is not None:
             self.try_rates(trace, name, found, [rate], coarse)
         asked = neighbours(found)
@@ -403,6 +406,7 @@ def parse(arguments):
     parser.add_argument("--outpace", default="build/release/outpace", metavar="PROGRAM")
     parser.add_argument("--out", default="build/tuned-comparison", metavar="DIR")
     parser.add_argument("--rates", type=float, nargs="+", default=[0.1, 0.2, 0.4])
+    parser.add_argument("--only-these-rates", action="store_true", help="no finer search")
     parser.add_argument("--coarse-seeds", type=int, nargs="+", default=[101, 102], metavar="SEED")
     parser.add_argument("--tuning-seeds", type=int, nargs="+", default=[101, 102, 103, 104, 105],
                         metavar="SEED", help="of the fine search")

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "policy/auto_candidates.h"
 #include "policy/catalogue.h"
 #include "swarm/draw.h"
 
@@ -13,10 +14,11 @@ namespace {
 
 constexpr std::uint64_t kStream = 0x737761726d;
 
-// One in fifteen changes once or twice, early or late among the gradients of a run.
+// One in fifteen changes once or twice, early or late among the gradients of a run; as many choose
+// for themselves.
 std::string draw_policy(Draw& draw, std::uint32_t workers, Duration mean) {
   if (!draw.one_in(15)) {
-    return policy::draw_phase(draw.rng(), workers);
+    return draw.one_in(15) ? policy::kAuto : policy::draw_phase(draw.rng(), workers);
   }
   std::string policy = "switch(" + policy::draw_phase(draw.rng(), workers);
   for (std::uint64_t left = draw.between(1, 2); left > 0; --left) {

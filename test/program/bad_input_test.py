@@ -279,7 +279,7 @@ class Record(BadInput):
             Case("run --without seven", "--without", "seven"),
             Case("run --policy asink", "unknown policy 'asink'", "did you mean 'async'?"),
             Case("run --policy backup:cutoff=5", "cutoff is '5'", "from 1 to 4"),
-            Case(["run", "--policy", "switch(async until loss<1 then sync)"], "waits for a loss"),
+            Case(["run", "--policy", "switch(async until loss<1 then sync)"], "needs a loss"),
             Case("run --workers 0", "--workers takes 1 to 10000"),
             Case("run --workers 10001", "--workers takes 1 to 10000"),
             Case("run --workers 99999999999", "--workers", "99999999999"),

@@ -89,7 +89,7 @@ class Swarm(LabTest):
         self.assertEqual(set(found["policies"]),
                          {"sync", "backup", "dynamic", "async", "ksync", "kbatchsync", "kasync",
                           "kbatchasync", "adasync", "softsync", "ssp", "dssp", "psp", "saps",
-                          "switch"})
+                          "switch", "auto"})
         for kind, times in found["faults"].items():
             self.assertGreater(times, 100, kind)
         peers = found["without_server"]

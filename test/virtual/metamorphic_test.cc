@@ -28,7 +28,7 @@ struct Setting {
 
   // Its forecasts are sums of floating-point numbers: those of another order, or of times rounded
   // to a nanosecond, may turn a decision that was as good either way.
-  [[nodiscard]] bool forecasts() const { return is("dynamic"); }
+  [[nodiscard]] bool forecasts() const { return is("dynamic") || is("auto"); }
   // Draws by a worker's number, so that other numbers are another draw; or chooses among workers
   // that are alike by it, as saps does where a switch releases all at one version.
   [[nodiscard]] bool draws_by_number() const {

@@ -98,8 +98,8 @@ void check_without_learning(const SimulateJob& job) {
   }
   if (policy::waits_for_learning(job.training.policy)) {
     throw usage_error("--policy '" + job.training.policy.text +
-                      "' waits for a loss or an accuracy, and without --learn nothing is learnt; "
-                      "add --learn mlp, or wait for updates or seconds");
+                      "' needs a loss, an accuracy or gradients, and without --learn nothing is "
+                      "learnt; add --learn mlp, or let a switch wait for updates or seconds");
   }
   check_without_numbers(job);
   for (const auto& [name, given] : {std::pair("--filter", job.training.filter.text != "none"),

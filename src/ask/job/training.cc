@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "policy/auto_candidates.h"
 #include "policy/switch_spec.h"
 #include "update/optimizer.h"
 
@@ -302,12 +303,13 @@ std::string staleness_in_force(const Training& training) {
     }
     return training.staleness->text;
   }
+  const char* const between = training.policy.name == policy::kAuto ? " or " : " then ";
   std::string words;
   std::string last;
   for (const policy::Phase& phase : policy::phases_of(training.policy)) {
     const std::string& rule = policy::default_staleness(phase.policy);
     if (rule != last) {
-      words += (words.empty() ? "" : " then ") + rule;
+      words += (words.empty() ? "" : between) + rule;
       last = rule;
     }
   }

@@ -41,6 +41,9 @@ class Balanced final : public Policy {
   [[nodiscard]] bool asks_for_parts() const override { return inside_->asks_for_parts(); }
   [[nodiscard]] bool asks_for_norms() const override { return inside_->asks_for_norms(); }
   [[nodiscard]] bool outlook(Outlook& out) const override { return inside_->outlook(out); }
+  [[nodiscard]] bool expectations(Expectations& out) const override {
+    return inside_->expectations(out);
+  }
   [[nodiscard]] bool asks_for_training_loss() const override {
     return inside_->asks_for_training_loss();
   }

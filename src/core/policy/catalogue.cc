@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "policy/adasync.h"
 #include "policy/async.h"
+#include "policy/auto.h"
+#include "policy/auto_candidates.h"
 #include "policy/backup.h"
 #include "policy/balanced.h"
 #include "policy/draw.h"
@@ -155,6 +157,12 @@ std::unique_ptr<Policy> make_switch(SpecReader& options,
   return std::make_unique<Switch>(Spec::parse("switch(" + phases + ")"), workers, inputs);
 }
 
+std::unique_ptr<Policy> make_auto(SpecReader& /*options*/,
+                                  std::uint32_t workers,
+                                  const PolicyInputs& inputs) {
+  return std::make_unique<Auto>(workers, inputs);
+}
+
 template <BarrierKind kind>
 BarrierKind always(const Spec& /*spec*/) {
   return kind;
@@ -228,6 +236,19 @@ const Entry kEntries[] = {
            "what is maximised a second: gradients, or progress, the loss's expected "
            "decrease by the gradients' measured noise"}},
      .make = make_dynamic},
+    {.name = kAuto,
+     .rule = "The policy that should lower the loss the soonest, chosen anew in the run.",
+     .source =
+         "McCandlish et al., An Empirical Model of Large-Batch Training, 2018, and Koloskova et "
+         "al., "
+         "Sharper Convergence Guarantees for Asynchronous SGD, 2022; choosing by them is ours",
+     .barrier = always<BarrierKind::kChanging>,
+     .promise = promises::only<Awaits::kAny>,
+     .draw = draws::nothing,
+     .keeps_slots = true,
+     .staleness = "that of the policy in force",
+     .options = {},
+     .make = make_auto},
     {.name = "async",
      .rule = "Every gradient is an update, and nobody waits.",
      .source = "Dean et al., Large Scale Distributed Deep Networks, 2012, section 4.1",

@@ -75,7 +75,7 @@ void DynamicCutoff::leave(const WorkerLeft& event, Decision& out) {
 
 void DynamicCutoff::hear(const Measured& event) {
   if (noise_) {
-    noise_->hear(event, last_count_);
+    noise_->hear(event, gradients_of_norms(last_count_));
     cutoff_.set_worth(noise_->worth());
   }
 }

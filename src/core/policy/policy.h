@@ -94,6 +94,13 @@ enum class Measure : std::uint8_t {
   kGradientNorm,        // The norm of the mean that the previous commit took.
   kSingleGradientNorm,  // Root mean square of the norms that went into it; comes before it.
 };
+// A lone gradient does not tell its noise. Where updates are of one gradient, both norms are of so
+// many updates in a row, and are measured after the last of them.
+inline constexpr std::uint32_t kNormGroup = 8;
+// The gradients that the norms are of which come after an update of `gradients`.
+[[nodiscard]] constexpr std::uint32_t gradients_of_norms(std::uint32_t gradients) {
+  return gradients == 1 ? kNormGroup : gradients;
+}
 struct Measured {
   Measure what;
   double value;
@@ -181,6 +188,20 @@ struct Outlook {
   std::vector<Band> bands;       // For the planned workers.
 };
 
+// What a policy that chooses among others expects of each, and what came of those that ran, for
+// people to see: progress a second, in steps along exact gradients (progress.h).
+struct Expectations {
+  struct Candidate {
+    std::string_view policy;
+    double expected = 0.0;    // The mean over all looks.
+    double measured = 0.0;    // The mean over those at which it ran; 0: at none.
+    std::uint32_t looks = 0;  // How many these are.
+  };
+  std::vector<Candidate> of;
+  std::uint32_t looks = 0;
+  double regret = 0.0;  // The mean share that the one in force was expected to be behind the best.
+};
+
 // ---- The policy -------------------------------------------------------------------------------
 
 class Policy {
@@ -196,6 +217,9 @@ class Policy {
 
   // Into `out` what it expects. False if it forecasts nothing at present. Changes nothing.
   [[nodiscard]] virtual bool outlook(Outlook& /*out*/) const { return false; }
+
+  // Into `out` what it expects of each candidate. False if it does not choose among several.
+  [[nodiscard]] virtual bool expectations(Expectations& /*out*/) const { return false; }
 
   // What outlasts its workers: with it, a new policy of the same spec decides as this one does once
   // all workers have left, and what they had pushed since the last commit is forgotten.

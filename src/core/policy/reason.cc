@@ -54,6 +54,10 @@ Words words_around(Why why) {
       return {.before_a = ": staleness ", .before_b = ", weight ", .end = ""};
     case Why::kSwitching:
       return {.before_a = ": ", .before_b = nullptr, .end = " still compute"};
+    case Why::kMoreExpected:
+    case Why::kTried:
+    case Why::kLossRose:
+      return {.before_a = ": ", .before_b = " exact steps a second, then ", .end = ""};
     case Why::kSwitched:
       return {.before_a = " at version ", .before_b = ": ", .end = " live"};
     case Why::kNone:
@@ -78,6 +82,11 @@ std::string to_words(const Reason& reason) {
     text += words.before_b + shortest(reason.b);
   }
   return text + words.end;
+}
+
+bool says_another_follows(std::string_view words) {
+  return words.starts_with(to_words(Why::kMoreExpected)) ||
+         words.starts_with(to_words(Why::kTried)) || words.starts_with(to_words(Why::kLossRose));
 }
 
 std::string to_words(Why why) {
@@ -120,6 +129,12 @@ std::string to_words(Why why) {
       return "mini-batch abandoned";
     case Why::kSwitching:
       return "policy changes";
+    case Why::kMoreExpected:
+      return "more progress expected";
+    case Why::kTried:
+      return "another policy is tried";
+    case Why::kLossRose:
+      return "training loss rose";
     case Why::kSwitched:
       return "policy changed";
     case Why::kRefused:

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace outpace::policy {
 
@@ -28,6 +29,9 @@ enum class Why : std::uint8_t {
   kStragglerDampened,   // a: staleness, b: the weight.
   kAbandoned,           // The worker gave its mini-batch up when asked to.
   kSwitching,           // a: workers that still compute. The policy changes when they are done.
+  kMoreExpected,        // a: progress expected a second, b: the same of the policy that follows.
+  kTried,               // The same, but the one that follows is tried to see what comes of it.
+  kLossRose,            // The same, after the training loss rose.
   kSwitched,            // a: the version, b: live workers. From here on another policy decides.
   kRefused,             // The gradient held a number that is not finite.
   kFiltered,            // A filter turned the gradient away.
@@ -42,6 +46,8 @@ struct Reason {
 
 // A short lower-case phrase for people and for the record: "cutoff reached: 6 of 8 live".
 [[nodiscard]] std::string to_words(const Reason& reason);
+// True of the words of kMoreExpected, kTried and kLossRose.
+[[nodiscard]] bool says_another_follows(std::string_view words);
 // The phrase without numbers: "cutoff reached".
 [[nodiscard]] std::string to_words(Why why);
 

@@ -24,6 +24,14 @@ TEST(Reason, WithoutNumbersIsThePhraseAlone) {
   EXPECT_EQ(to_words({.why = Why::kRefused, .a = 5, .b = 5}), to_words(Why::kRefused));
 }
 
+TEST(Reason, SaysThatAnotherPolicyFollows) {
+  EXPECT_TRUE(says_another_follows(to_words({.why = Why::kMoreExpected, .a = 0.5, .b = 0.75})));
+  EXPECT_TRUE(says_another_follows(to_words({.why = Why::kLossRose, .a = 0.5, .b = 0.75})));
+  EXPECT_FALSE(says_another_follows(to_words({.why = Why::kSwitched, .a = 3, .b = 4})));
+  EXPECT_EQ(to_words({.why = Why::kMoreExpected, .a = 0.5, .b = 0.75}),
+            "more progress expected: 0.5 exact steps a second, then 0.75");
+}
+
 TEST(Reason, HasADifferentPhraseForEachWhy) {
   std::set<std::string> phrases;
   constexpr auto kLast = static_cast<int>(Why::kFinished);

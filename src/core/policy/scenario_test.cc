@@ -12,6 +12,10 @@
 // test_accuracy=0.5) and `set SPEC`. A runtime is the time from the release to the arrival, the
 // examples are those of the release, and a gradient that was asked for its part is `partial`.
 //
+// `run updates=N seconds=1,1,4 noise=PHI` lets each worker answer this many seconds after each of
+// its releases, until there are N more updates; the server measures norms of gradients of that
+// noise scale. Only what the policy says about another policy is written, with its time.
+//
 // To accept new output, run with UPDATE_GOLDEN=1 and read the diff: commit it only if you can say
 // why each line changed.
 
@@ -24,6 +28,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -115,6 +120,9 @@ class Scenario {
     if (command.fields.contains("t")) {
       now_ = Time{*parse_duration(command.fields.at("t"))};
     }
+    if (command.name == "run") {
+      return run_on(command);
+    }
     if (command.name == "set") {
       return to_text(driver_->pass(PolicySet{command.fields.at("spec")}, now_), *driver_);
     }
@@ -177,8 +185,90 @@ class Scenario {
     return driver_->leave(worker, kDepartures.at(command.name), now_);
   }
 
+  std::string run_on(const Command& command) {
+    std::vector<double> seconds;
+    for (const std::string_view worker : split(command.fields.at("seconds"), ',')) {
+      seconds.push_back(*parse_number(worker));
+    }
+    const double noise = std::stod(command.fields.at("noise"));
+    const std::uint64_t end = driver_->version() + command.count("updates", 1);
+    std::string text;
+    while (driver_->version() < end) {
+      const std::uint64_t version = driver_->version();
+      text += about_policies(step(seconds));
+      accepted_ += static_cast<std::uint32_t>(driver_->count<Accept>());
+      if (driver_->version() != version) {
+        text += measure_norms(std::exchange(accepted_, 0), noise);
+      }
+    }
+    return text + std::to_string(driver_->version()) + " updates\n";
+  }
+
+  // The next answer, or the timer if it is due before.
+  const Decision& step(const std::vector<double>& seconds) {
+    std::optional<std::uint32_t> next;
+    const auto due = [&](std::uint32_t worker) {
+      return driver_->worker(worker).released + from_seconds(seconds.at(worker));
+    };
+    for (std::uint32_t worker = 0; worker < seconds.size(); ++worker) {
+      if (driver_->computes(worker) && (!next || due(worker) < due(*next))) {
+        next = worker;
+      }
+    }
+    if (wake_ && (!next || *wake_ < due(*next))) {
+      now_ = std::max(now_, *std::exchange(wake_, std::nullopt));
+      return noted(driver_->pass(TimerFired{}, now_));
+    }
+    now_ = std::max(now_, due(next.value()));
+    return noted(driver_->worker(*next).cancelled && !driver_->worker(*next).keep_part
+                     ? driver_->end(*next, Ending::kAbandoned, now_)
+                     : driver_->arrive(*next, {}, now_));
+  }
+
+  // V = noise, ||grad F|| = 1.
+  std::string measure_norms(std::uint32_t gradients, double noise) {
+    lone_ = gradients == 1 ? lone_ + 1 : 0;
+    if (gradients == 1 && lone_ % kNormGroup != 0) {
+      return "";
+    }
+    const double mean = std::sqrt(1.0 + noise / gradients_of_norms(gradients));
+    std::string text;
+    for (const Measured& measured :
+         {Measured{Measure::kSingleGradientNorm, std::sqrt(1.0 + noise), Version{0}},
+          Measured{Measure::kGradientNorm, mean, Version{0}}}) {
+      text += about_policies(noted(driver_->pass(measured, now_)));
+    }
+    return text;
+  }
+
+  const Decision& noted(const Decision& decision) {
+    for (const Action& action : decision.actions) {
+      if (const auto* wake = std::get_if<WakeAt>(&action)) {
+        wake_ = wake->time;
+      }
+    }
+    return decision;
+  }
+
+  std::string about_policies(const Decision& decision) {
+    const Why why = decision.reason.why;
+    const bool told = why == Why::kMoreExpected || why == Why::kTried || why == Why::kLossRose ||
+                      why == Why::kSwitched;
+    std::string text =
+        told ? "at " + std::to_string(to_seconds(now_)) + " s: " + to_words(decision.reason) + "\n"
+             : "";
+    for (const Action& action : decision.actions) {
+      text += std::holds_alternative<Switched>(action) ? to_text(action, *driver_) + "\n" : "";
+    }
+    return text;
+  }
+
   std::optional<CheckedDriver> driver_;
   Time now_{};
+  // What `run` needs.
+  std::optional<Time> wake_;
+  std::uint32_t accepted_ = 0;
+  std::uint64_t lone_ = 0;
 };
 
 // The file as it would read had the policy written it: comments and events kept, answers new.

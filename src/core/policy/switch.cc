@@ -31,7 +31,7 @@ Switch::Switch(const Spec& policy, std::uint32_t workers, const PolicyInputs& in
 
 void Switch::plan(const Spec& policy) {
   std::vector<Coming> coming;
-  for (Phase& phase : phases_of(policy)) {
+  for (Phase& phase : chain_of(policy)) {
     coming.push_back({make_policy(phase.policy, workers_planned_, inputs_), phase.until});
   }
   coming_ = std::move(coming);
@@ -145,9 +145,9 @@ bool Switch::met(Time now, const Event& event) const {
 
 void Switch::hold_back(Decision& out) {
   std::erase_if(out.actions, [&](const Action& action) {
-    // The old policy thinks that the workers held back are computing.
+    // The old policy thinks that the workers held back are computing; what follows it is set.
     const auto* cancel = std::get_if<Cancel>(&action);
-    return std::holds_alternative<Release>(action) ||
+    return std::holds_alternative<Release>(action) || std::holds_alternative<Switched>(action) ||
            (cancel != nullptr && !workers_[cancel->worker].computing);
   });
 }

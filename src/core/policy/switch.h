@@ -53,6 +53,9 @@ class Switch final : public Policy {
   [[nodiscard]] bool asks_for_parts() const override { return present_->asks_for_parts(); }
   [[nodiscard]] bool asks_for_norms() const override { return present_->asks_for_norms(); }
   [[nodiscard]] bool outlook(Outlook& out) const override { return present_->outlook(out); }
+  [[nodiscard]] bool expectations(Expectations& out) const override {
+    return present_->expectations(out);
+  }
   [[nodiscard]] bool asks_for_training_loss() const override {
     return present_->asks_for_training_loss() ||
            (!draining_ && until_ && until_->what == Watched::kTrainingLoss);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "policy/auto_candidates.h"
 
 namespace outpace::policy {
 namespace {
@@ -52,6 +53,9 @@ class SwitchReader {
     const std::string_view word = words_[next_++];
     if (word == "switch" || word.starts_with("switch(") || word.starts_with("switch:")) {
       refuse("a switch within a switch; write one chain: A until ... then B until ... then C");
+    }
+    if (word == kAuto) {
+      refuse("auto within a switch; it changes policies by itself, so write --policy auto");
     }
     return Spec::parse(word);
   }
@@ -111,6 +115,17 @@ bool waits_for_any(const Spec& policy, std::initializer_list<Watched> watched) {
 }  // namespace
 
 std::vector<Phase> phases_of(const Spec& policy) {
+  if (policy.name != kAuto) {
+    return chain_of(policy);
+  }
+  std::vector<Phase> phases;
+  for (const std::string_view candidate : kAutoCandidates) {
+    phases.push_back({.policy = Spec::parse(candidate), .until = {}});
+  }
+  return phases;
+}
+
+std::vector<Phase> chain_of(const Spec& policy) {
   if (policy.name != "switch") {
     return {Phase{.policy = policy, .until = {}}};
   }
@@ -121,7 +136,8 @@ std::vector<Phase> phases_of(const Spec& policy) {
 }
 
 bool waits_for_learning(const Spec& policy) {
-  return waits_for_any(policy,
+  return policy.name == kAuto ||
+         waits_for_any(policy,
                        {Watched::kTrainingLoss, Watched::kTestLoss, Watched::kTestAccuracy});
 }
 

@@ -38,11 +38,15 @@ struct Phase {
   std::optional<Condition> until;  // The last one has none.
 };
 
-// The phases of a switch; any other policy is its own one phase. Throws a usage error if it is not
+// What may be in force: the phases of a switch, one after another, or the candidates of `auto` in
+// any order; any other policy is its own one phase. Throws a usage error if it is not
 // of the form above; whether there are such policies, make_policy (catalogue.h) finds out.
 [[nodiscard]] std::vector<Phase> phases_of(const Spec& policy);
+// The same, where `auto` is a policy as any other.
+[[nodiscard]] std::vector<Phase> chain_of(const Spec& policy);
 
-// True if a phase ends by what only learning gives: a loss or an accuracy.
+// True if a phase ends by what only learning gives, a loss or an accuracy; and of `auto`, which
+// needs gradients.
 [[nodiscard]] bool waits_for_learning(const Spec& policy);
 // True if a phase ends by what an evaluator measures: the test loss or accuracy.
 [[nodiscard]] bool waits_for_evaluator(const Spec& policy);

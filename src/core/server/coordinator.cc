@@ -316,6 +316,7 @@ void Coordinator::finish(Time /*now*/, ExitCode code, const std::string& why, Ef
     return;
   }
   finished_ = true;
+  statistics_.choice(*policy_);
   const auto farewell =
       code == ExitCode::kDone ? protocol::Farewell::kFinished : protocol::Farewell::kFailed;
   for (std::size_t at = 0; at < members_.size(); ++at) {

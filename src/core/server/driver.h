@@ -77,7 +77,7 @@ void carry_out(Effects& effects, Shard* shard, const Driver& driver) {
                               return;
                             }
                             shard->step(step);
-                            if (step.norms_for) {
+                            if (step.norms_for && shard->norms().gradients > 0) {
                               driver(MeasuredNorms{*step.norms_for, shard->norms()});
                             }
                           },

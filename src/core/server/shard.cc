@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
@@ -209,9 +210,7 @@ void Shard::forget_worker(WorkerId worker) {
 
 void Shard::step(const StepWeights& step) {
   if (step.norms_for) {
-    norms_ = {.mean = std::sqrt(norm_squared(aggregate_.mean())),
-              .single = std::sqrt(squares_ / static_cast<double>(aggregate_.gradients())),
-              .gradients = static_cast<std::uint32_t>(aggregate_.gradients())};
+    measure_norms();
   }
   squares_ = 0.0;
   const std::optional<double> added_up = correction_ ? correction_->added_up() : std::nullopt;
@@ -292,6 +291,45 @@ void Shard::keep(Archive& archive) {
   }
   if (kardam_) {
     archive.group("filter", [&] { kardam_->keep(archive); });
+  }
+}
+
+void Shard::measure_norms() {
+  // The weights of a policy and its staleness rule say nothing of the noise.
+  const double scale = aggregate_.scale_of_mean();
+  if (aggregate_.gradients() == 1) {
+    measure_lone(scale);
+    return;
+  }
+  lone_.begin_anew();
+  norms_ = {.mean = scale > 0.0 ? std::sqrt(norm_squared(aggregate_.mean())) / scale : 0.0,
+            .single = std::sqrt(squares_ / static_cast<double>(aggregate_.gradients())),
+            .gradients = static_cast<std::uint32_t>(aggregate_.gradients())};
+}
+
+void Shard::measure_lone(double scale) {
+  norms_ = {};
+  if (scale <= 0.0) {
+    return;  // It does not count.
+  }
+  if (lone_.gradients < policy::kNormGroup) {
+    const std::span<const float> gradient = aggregate_.mean();
+    const auto back = static_cast<float>(1.0 / scale);
+    lone_.sum.resize(gradient.size(), 0.0F);
+    std::transform(gradient.begin(),
+                   gradient.end(),
+                   lone_.sum.begin(),
+                   lone_.sum.begin(),
+                   [back](float scaled, float sum) { return sum + back * scaled; });
+    lone_.squares += squares_;
+  }
+  ++lone_.gradients;
+  if (lone_.gradients == policy::kNormGroup) {
+    norms_ = {.mean = std::sqrt(norm_squared(lone_.sum)) / policy::kNormGroup,
+              .single = std::sqrt(lone_.squares / policy::kNormGroup),
+              .gradients = policy::kNormGroup};
+  } else if (lone_.gradients == kLoneBetween) {
+    lone_.begin_anew();
   }
 }
 

@@ -15,6 +15,7 @@
 #include "base/archive.h"
 #include "base/ids.h"
 #include "base/spec.h"
+#include "policy/policy.h"
 #include "server/effects.h"
 #include "update/aggregate.h"
 #include "update/brought_state.h"
@@ -94,7 +95,8 @@ class Shard {
   void replace(std::vector<float> weights);
   // The groups' rates, from the next step on. REQUIRES: options.groups; one for each.
   void set_rates(std::span<const double> rates);
-  // The norms of the last step that asked for them.
+  // The norms that the last step asked for; of no gradients if it was one of a group that is not
+  // complete (policy::kNormGroup).
   [[nodiscard]] const GradientNorms& norms() const { return norms_; }
 
   [[nodiscard]] std::span<const float> weights() const { return *weights_; }
@@ -116,6 +118,8 @@ class Shard {
   [[nodiscard]] std::span<const float> sum_of_accepted();
   // Keeps the memory of a version for a later one, if nobody reads it.
   void reuse(std::shared_ptr<std::vector<float>> version);
+  void measure_norms();
+  void measure_lone(double scale);
   // Buffers do not count.
   [[nodiscard]] double norm_squared(std::span<const float> gradient) const;
 
@@ -131,6 +135,21 @@ class Shard {
   std::vector<float> sum_;  // The sum of an update's gradients; a field only to keep its memory.
   double squares_ = 0.0;    // The sum of the accepted gradients' squared norms.
   GradientNorms norms_;
+  // Updates of one gradient, of which a group is measured in each kLoneBetween: another pass over
+  // all of them would cost more than the estimate gains.
+  static constexpr std::uint32_t kLoneBetween = 4 * policy::kNormGroup;
+  struct Lone {
+    std::vector<float> sum;
+    double squares = 0.0;
+    std::uint32_t gradients = 0;
+
+    void begin_anew() {
+      sum.clear();
+      squares = 0.0;
+      gradients = 0;
+    }
+  };
+  Lone lone_;
   std::uint64_t clipped_ = 0;
 };
 

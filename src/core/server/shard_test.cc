@@ -281,8 +281,10 @@ TEST(Shard, PassesOnBuffersThatAreNotFinite) {
   ShardOptions options = with_buffer();
   options.groups->groups[1].optimizer = Spec::parse("newest");
   Shard shard(options, {0.0F, 0.0F}, {1, 1});
-  ASSERT_TRUE(shard.hold(kHolder, {1.0F, -INFINITY}, NAN)) << "the norm is of both numbers";
-  shard.accept({.worker = kHolder, .sequence = Sequence{1}, .weight = 1.0, .examples = 8});
+  for (const WorkerId worker : {kRival, kHolder}) {
+    ASSERT_TRUE(shard.hold(worker, {1.0F, -INFINITY}, NAN)) << "the norm is of both numbers";
+    shard.accept({.worker = worker, .sequence = Sequence{1}, .weight = 1.0, .examples = 8});
+  }
   shard.step({.rate = 1.0, .norms_for = Version{1}});
   EXPECT_EQ(shard.weights()[0], -1.0F);
   EXPECT_EQ(shard.weights()[1], -INFINITY);
@@ -371,9 +373,29 @@ TEST(Shard, MeasuresTheNormsOfAStepThatAsksForThem) {
 TEST(Shard, MeasuresWhatIsLeftOfAClippedGradient) {
   Shard shard({.optimizer = Spec::parse("sgd"), .clip_norm = 1.0}, {0.0F, 0.0F});
   take(shard, kHolder, {3.0F, 4.0F});
+  take(shard, kRival, {3.0F, 4.0F});
   shard.step({.rate = 1.0, .norms_for = Version{1}});
   EXPECT_NEAR(shard.norms().mean, 1.0, 1e-6);
   EXPECT_NEAR(shard.norms().single, 1.0, 1e-6);
+}
+
+TEST(Shard, MeasuresTheNormsOfLoneGradientsInGroups) {
+  Shard shard({.optimizer = Spec::parse("sgd")}, {0.0F, 0.0F});
+  const auto step = [&](std::vector<float> gradient) {
+    EXPECT_TRUE(shard.hold(kHolder, std::move(gradient)));
+    shard.accept({.worker = kHolder, .sequence = Sequence{1}, .weight = 0.125, .examples = 1});
+    shard.step({.rate = 1.0, .norms_for = Version{1}});
+    return shard.norms();
+  };
+  // Four along each axis: their mean is (1.5, 2), and the mean of their squares (36 + 64) / 8 / 2.
+  for (std::uint32_t i = 1; i < policy::kNormGroup; ++i) {
+    EXPECT_EQ(step(i % 2 == 0 ? std::vector{3.0F, 0.0F} : std::vector{0.0F, 4.0F}).gradients, 0U);
+  }
+  const GradientNorms norms = step({3.0F, 0.0F});
+  EXPECT_EQ(norms.gradients, policy::kNormGroup);
+  EXPECT_NEAR(norms.mean, 2.5, 1e-6);
+  EXPECT_NEAR(norms.single, std::sqrt(12.5), 1e-6);
+  EXPECT_EQ(step({3.0F, 0.0F}).gradients, 0U);  // The group is measured once.
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "base/archive.h"
 #include "base/time.h"
+#include "policy/policy.h"
 #include "protocol/traffic.h"
 
 namespace outpace::server {
@@ -56,6 +57,8 @@ struct Statistics {
   // In examples (policy/gradient_noise.h), of some hundred updates; nothing unless norms were
   // measured, of updates of several gradients.
   std::optional<double> gradient_noise_scale;
+  // What a policy expects that chooses among others, at the end of the run.
+  std::optional<policy::Expectations> choice;
   protocol::Traffic traffic;  // As the driver has told it.
   Time last_commit{};
   std::vector<std::uint64_t> staleness;  // [tau] = applied gradients of that staleness.

@@ -80,6 +80,11 @@ class StatisticsCollector {
     statistics_.traffic = {.gradients = before_.gradients + traffic.gradients,
                            .weights = before_.weights + traffic.weights};
   }
+  void choice(const policy::Policy& policy) {
+    if (policy::Expectations found; policy.expectations(found)) {
+      statistics_.choice = std::move(found);
+    }
+  }
   void noise_scale(std::optional<double> examples) { statistics_.gradient_noise_scale = examples; }
 
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }

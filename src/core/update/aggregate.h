@@ -51,6 +51,9 @@ class Aggregate {
   // REQUIRES: gradients() >= 1.
   [[nodiscard]] double mean_weight() const;
 
+  // What mean() is scaled by beside an unweighted mean: 1, or mean_weight().
+  [[nodiscard]] double scale_of_mean() const { return weighted_ ? mean_weight() : 1.0; }
+
   // The weighted mean of what was taken up, or what stands for it. The span is valid until the next
   // call of add, mean or clear. REQUIRES: gradients() >= 1.
   [[nodiscard]] std::span<const float> mean();

@@ -44,8 +44,8 @@ void check_policy(const std::string& text,
   const Spec spec = Spec::parse(text);
   if (policy::waits_for_learning(spec)) {
     throw usage_error("policy '" + text +
-                      "' waits for a loss or an accuracy, which nobody knows of a run that was "
-                      "not; wait for updates or seconds");
+                      "' needs a loss, an accuracy or gradients, which nobody knows of a run that "
+                      "was not; name a policy, or let a switch wait for updates or seconds");
   }
   (void)policy::make_policy(spec, workers, given);
 }

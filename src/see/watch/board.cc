@@ -40,6 +40,10 @@ void Board::decided(Time now,
   for (const policy::Action& action : actions) {
     std::visit([this](const auto& one) { carry_out(one); }, action);
   }
+  if (policy::says_another_follows(because.words)) {
+    news_line(
+        std::string(because.words));  // In a run that goes on the server's own line says more.
+  }
   if (recent_) {
     recent_->add(
         now_, event, {.actions = actions, .reason = because.reason, .words = because.words});
@@ -303,8 +307,8 @@ void Board::carry_out(const policy::Switched& action) {
   if (!policy_set_.empty()) {
     about_.policy = std::exchange(policy_set_, {});
   }
-  follow_policy(about_.policy, action.to);
-  news_line(fmt::format("the policy changes at version {}", sums_.version));
+  const std::string policy = follow_policy(about_.policy, action.to);
+  news_line(fmt::format("the policy is {} from version {} on", policy, sums_.version));
 }
 
 WorkerView& Board::worker(WorkerId id) {

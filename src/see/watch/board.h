@@ -227,8 +227,8 @@ class Board {
   void reach(Time now);
   void tick();
   void add_waiting();
-  // Which policy is in force, of the given chain.
-  void follow_policy(const std::string& chain, std::size_t phase);
+  // Which policy is in force, of the given chain. Returns it.
+  std::string follow_policy(const std::string& chain, std::size_t phase);
   [[nodiscard]] double seconds_for_all() const;
   [[nodiscard]] bool any_longer() const;  // Among the live.
   void news_line(std::string words) { news_.add() = {.at = now_, .words = std::move(words)}; }

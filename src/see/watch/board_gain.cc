@@ -82,11 +82,13 @@ std::string Board::gain_in_words() const {
                              *gained);
 }
 
-void Board::follow_policy(const std::string& chain, std::size_t phase) {
+std::string Board::follow_policy(const std::string& chain, std::size_t phase) {
   const std::vector<policy::Phase> phases = policy::phases_of(Spec::parse(chain));
-  if (phase < phases.size()) {
-    about_.stragglers = policy::stragglers_of(phases[phase].policy);
+  if (phase >= phases.size()) {
+    return chain;
   }
+  about_.stragglers = policy::stragglers_of(phases[phase].policy);
+  return phases[phase].policy.text;
 }
 
 }  // namespace outpace::watch

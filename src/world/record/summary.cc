@@ -87,6 +87,20 @@ ordered_json evaluation_detail(const server::Evaluation& evaluation) {
   return json;
 }
 
+ordered_json to_json(const policy::Expectations& found) {
+  ordered_json json{{"looks", found.looks}, {"regret", number(found.regret)}};
+  json["candidates"] = ordered_json::array();
+  for (const policy::Expectations::Candidate& candidate : found.of) {
+    json["candidates"].push_back(
+        {{"policy", candidate.policy},
+         {"expected_progress", number(candidate.expected)},
+         {"measured_progress",
+          candidate.looks == 0 ? ordered_json(nullptr) : number(candidate.measured)},
+         {"looks", candidate.looks}});
+  }
+  return json;
+}
+
 }  // namespace
 
 ordered_json to_json(const Summary& summary) {
@@ -132,6 +146,7 @@ ordered_json to_json(const Summary& summary) {
       {"worst_replica_accuracy", number(summary.worst_replica_accuracy)},
       {"training_loss", number(counts.training_loss)},
       {"gradient_noise_scale", number(counts.gradient_noise_scale)},
+      {"choice", counts.choice ? to_json(*counts.choice) : ordered_json(nullptr)},
       {"staleness", staleness(counts.staleness)},
       {"epochs_complete", counts.epochs_complete},
       {"examples_used_per_epoch_min", counts.examples_used_per_epoch_min},

@@ -1,0 +1,343 @@
+#include "policy/auto.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "base/overloaded.h"
+#include "policy/auto_candidates.h"
+
+namespace outpace::policy {
+namespace {
+
+// Where noise is all that is seen: gradients a second are what counts.
+constexpr double kMostNoise = 1e4;
+constexpr std::uint32_t kAhead = 3;  // The bound of the candidate ssp:s=3.
+
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+Spec spec_of(std::uint32_t candidate) {
+  return Spec::parse(kAutoCandidates.at(candidate));
+}
+
+// What staleness costs is known by a bound alone: examples to a target were up to 1.25 times as
+// many as by it, and no fewer (docs/auto.md).
+constexpr double kStale = 1.15;
+// Nothing bounds what a worker that becomes slow costs.
+constexpr double kUnguarded = 1.1;
+
+std::vector<AutoChoice::Option> options() {
+  std::vector<AutoChoice::Option> options;
+  for (std::uint32_t i = 0; i < kAutoCandidates.size(); ++i) {
+    const std::string_view candidate = kAutoCandidates.at(i);
+    const double doubt = candidate == "sync" ? kUnguarded : 1.0;
+    // Where nobody waits, transfers take other times: saps shows them for all of its kind.
+    options.push_back(
+        {.doubt = is_asynchronous(spec_of(i)) ? kStale : doubt, .tried = candidate == "saps"});
+  }
+  return options;
+}
+
+}  // namespace
+
+Auto::Auto(std::uint32_t workers, const PolicyInputs& inputs)
+    : inside_(spec_of(0), workers, inputs),
+      choice_(options()),
+      warm_up_(std::max(1U, inputs.local_steps)) {
+  for (std::uint32_t i = 0; i < kAutoCandidates.size(); ++i) {
+    (void)make_policy(spec_of(i), workers, inputs);  // None may be refused in the run.
+  }
+}
+
+void Auto::decide(Time now, const Event& event, Decision& out) {
+  hear(now, event);
+  inside_.decide(now, event, out);
+  follow(now, event, out);
+  if (!coming_ && rows_.closed() >= next_look_) {
+    look(now, out);
+  }
+}
+
+void Auto::hear(Time now, const Event& event) {
+  const auto ends = [&](WorkerId worker) {
+    workers_[worker].computing = false;
+    warm_up_.end(worker);
+  };
+  std::visit(Overloaded{[&](const WorkerJoined& joined) {
+                          workers_.join(joined.worker);
+                          warm_up_.join(joined.worker);
+                          if (workers_.live() == 1) {
+                            begin_anew(now);
+                          }
+                          rows_.join(joined.worker);
+                          other_ = {};
+                        },
+                        [&](const WorkerLeft& left) {
+                          other_ = {};
+                          workers_.leave(left.worker);
+                          rows_.leave(left.worker);
+                          warm_up_.leave(left.worker, left.how);
+                        },
+                        [&](const GradientArrived& gradient) {
+                          arrive(gradient);
+                          ends(gradient.worker);
+                        },
+                        [&](const ReleaseEnded& ended) { ends(ended.worker); },
+                        [&](const Measured& measured) {
+                          noise_.hear(measured, gradients_of_norms(last_count_));
+                          if (measured.what == Measure::kTrainingLoss) {
+                            loss_ = measured.value;
+                          }
+                        },
+                        Ignoring<TimerFired, PolicySet>{}},
+             event);
+}
+
+void Auto::arrive(const GradientArrived& gradient) {
+  Worker& state = workers_[gradient.worker];
+  const double whole = gradient.partial ? 1.0 * gradient.nominal / gradient.examples : 1.0;
+  const double seconds = to_seconds(gradient.runtime) * whole;
+  ++answers_;
+  if (warm_up_.cold(gradient.worker) || !(seconds > 0.0)) {
+    return;
+  }
+  if (std::exchange(state.cut_off, false)) {
+    rows_.took_after_all(gradient.worker, seconds);
+  } else {
+    rows_.took(gradient.worker, seconds);
+  }
+}
+
+void Auto::follow(Time now, const Event& event, Decision& out) {
+  for (Action& action : out.actions) {
+    std::visit(
+        Overloaded{[&](const Accept& accept) {
+                     const auto& gradient = std::get<GradientArrived>(event);
+                     const std::uint64_t behind = version_ - workers_[accept.worker].version;
+                     ++accepted_;
+                     in_update_ += 1.0 * gradient.examples / gradient.nominal;
+                     window_.staleness += static_cast<double>(behind);
+                     window_.stalest = std::max(window_.stalest, behind);
+                     ++window_.counted;
+                   },
+                   [&](const Commit&) { commit(now); },
+                   [&](const Release& release) {
+                     workers_[release.worker] = {
+                         .computing = true, .cut_off = false, .version = version_, .released = now};
+                   },
+                   [&](Switched& seam) {
+                     seam.to = coming_.value();
+                     take_over(now);
+                   },
+                   Ignoring<Drop, Cancel, WakeAt>{}},
+        action);
+  }
+  const bool too_long = answers_ >= kAnswersOfRow * workers_.live();
+  if (!in_rounds_ && (rows_.complete() || too_long)) {
+    end_row(now);
+  }
+}
+
+void Auto::commit(Time now) {
+  ++version_;
+  if (const auto phi = noise_scale()) {
+    window_.worth += in_update_ / (*phi + in_update_);
+  }
+  window_.gradients += in_update_;
+  last_count_ = std::exchange(accepted_, 0);
+  in_update_ = 0.0;
+  if (in_rounds_) {
+    end_row(now);
+  }
+}
+
+void Auto::end_row(Time now) {
+  workers_.for_each([&](WorkerId worker, Worker& state) {
+    const double seconds = to_seconds(now - state.released);
+    if (state.computing && seconds > 0.0 && !warm_up_.cold(worker)) {
+      rows_.takes_longer(worker, seconds);
+      state.cut_off = in_rounds_;
+    }
+  });
+  rows_.close();
+  answers_ = 0;
+}
+
+// As one that was kept does: no worker is left that something is known of.
+void Auto::begin_anew(Time now) {
+  rows_ = {};
+  accepted_ = 0;
+  in_update_ = 0.0;
+  choice_.forget_looks();
+  begin_window(now);
+}
+
+void Auto::take_over(Time now) {
+  choice_.begin(*std::exchange(coming_, std::nullopt), loss_);
+  const bool were_rounds = in_rounds_;
+  begin_window(now);
+  if (in_rounds_ != were_rounds) {
+    other_ = paces_;
+    first_paces_.clear();
+    rows_ = {};
+    workers_.for_each([&](WorkerId worker, const Worker& /*state*/) { rows_.join(worker); });
+    begin_window(now);
+  }
+}
+
+void Auto::begin_window(Time now) {
+  in_rounds_ = !is_asynchronous(spec_of(choice_.present()));
+  next_look_ = rows_.closed() + kRowsBetween;
+  answers_ = 0;
+  window_ = {.begun = now};
+}
+
+// Each worker's change since the first look at this kind.
+const Paces& Auto::paces_of_other_kind() {
+  std::vector<float> means(paces_.workers, 0.0F);
+  for (std::uint32_t row = 0; row < paces_.rows(); ++row) {
+    for (std::uint32_t worker = 0; worker < paces_.workers; ++worker) {
+      means[worker] += paces_.row(row)[worker] / static_cast<float>(paces_.rows());
+    }
+  }
+  if (other_.workers != paces_.workers) {
+    return paces_;
+  }
+  if (first_paces_.empty()) {
+    first_paces_ = means;
+  }
+  now_of_other_ = other_;
+  for (std::size_t i = 0; i < now_of_other_.seconds.size(); ++i) {
+    const std::size_t worker = i % paces_.workers;
+    now_of_other_.seconds[i] *= means[worker] / first_paces_[worker];
+  }
+  return now_of_other_;
+}
+
+std::optional<double> Auto::noise_scale() const {
+  const auto worth = noise_.worth();
+  return worth ? std::optional(1.0 / std::max(worth->saturation, 1.0 / kMostNoise)) : std::nullopt;
+}
+
+double Auto::measured(const Window& past, Time now, double phi) const {
+  const double seconds = to_seconds(now - past.begun);
+  if (seconds <= 0.0 || past.counted == 0) {
+    return 0.0;
+  }
+  if (in_rounds_) {
+    return past.worth / seconds;
+  }
+  const double mean = past.staleness / static_cast<double>(past.counted);
+  const double root = std::sqrt(static_cast<double>(past.stalest) * mean);
+  return past.gradients / (phi + 1.0 + root) / seconds;
+}
+
+double Auto::expected(std::string_view candidate, const Paces& paces, double phi) {
+  if (candidate == "sync") {
+    return Progress::of_all(paces, phi);
+  }
+  if (candidate == "dynamic") {
+    return progress_.by_deadline(paces, phi, Progress::Goal::kGradients);
+  }
+  if (candidate == "dynamic:objective=progress") {
+    return progress_.by_deadline(paces, phi, Progress::Goal::kProgress);
+  }
+  if (candidate == "saps") {
+    return Progress::of_each(paces, phi, 2.0 * (paces.workers - 1.0));
+  }
+  if (candidate == "async") {
+    return Progress::of_each(paces, phi);
+  }
+  return Progress::in_step(paces, phi, kAhead);
+}
+
+void Auto::look(Time now, Decision& out) {
+  const Window past = window_;
+  begin_window(now);
+  const auto phi = noise_scale();
+  if (!phi || !rows_.paces(kRowsBetween, paces_) || paces_.workers < 2) {
+    return;
+  }
+  expected_.clear();
+  const Paces& other = paces_of_other_kind();
+  for (std::uint32_t i = 0; i < kAutoCandidates.size(); ++i) {
+    const bool same_kind = is_asynchronous(spec_of(i)) != in_rounds_;
+    expected_.push_back(expected(kAutoCandidates.at(i), same_kind ? paces_ : other, *phi));
+  }
+  const double found = measured(past, now, *phi);
+  const auto next = choice_.look({.expected = expected_,
+                                  .measured = found > 0.0 ? std::optional(found) : std::nullopt,
+                                  .loss = loss_});
+  if (next) {
+    change(now, *next, *phi, out);
+  }
+}
+
+void Auto::change(Time now, const AutoChoice::Change& next, double phi, Decision& out) {
+  using Cause = AutoChoice::Cause;
+  const double present = choice_.sure(choice_.present());
+  const double other = choice_.sure(next.to);
+  const std::string from(kAutoCandidates.at(choice_.present()));
+  const std::string to(kAutoCandidates.at(next.to));
+  const std::string numbers = " (" + short_number(present) + " and " + short_number(other) +
+                              " exact steps a second, noise scale " + short_number(phi) +
+                              " gradients)";
+  switch (next.cause) {
+    case Cause::kBetter:
+      news_ = from + " gives way to " + to + ", of which more progress is expected";
+      out.reason.why = Why::kMoreExpected;
+      break;
+    case Cause::kTrial:
+      news_ = to + " is tried in place of " + from + ", to see what it makes of these workers";
+      out.reason.why = Why::kTried;
+      break;
+    case Cause::kLossRose:
+      news_ =
+          "the training loss rose under " + from + ", which is not taken again; " + to + " follows";
+      out.reason.why = Why::kLossRose;
+      break;
+  }
+  news_ = "auto: " + *news_ + numbers;
+  out.reason.a = present;
+  out.reason.b = other;
+  coming_ = next.to;
+  inside_.decide(now, PolicySet{kAutoCandidates.at(next.to)}, change_);
+  follow(now, TimerFired{}, change_);
+  out.actions.insert(out.actions.end(), change_.actions.begin(), change_.actions.end());
+}
+
+std::optional<std::string> Auto::take_warning() {
+  if (news_) {
+    return std::exchange(news_, std::nullopt);
+  }
+  return inside_.take_warning();
+}
+
+bool Auto::expectations(Expectations& out) const {
+  out.of.clear();
+  for (std::uint32_t i = 0; i < kAutoCandidates.size(); ++i) {
+    const AutoChoice::Candidate& candidate = choice_.candidates()[i];
+    out.of.push_back({.policy = kAutoCandidates.at(i),
+                      .expected = choice_.looks() == 0 ? 0.0 : candidate.sum / choice_.looks(),
+                      .measured = candidate.looks == 0 ? 0.0 : candidate.measured / candidate.looks,
+                      .looks = candidate.looks});
+  }
+  out.looks = choice_.looks();
+  out.regret = choice_.regret();
+  return true;
+}
+
+void Auto::keep(Archive& archive) {
+  archive("noise", noise_)("choice", choice_)("coming", coming_)("version", version_);
+  archive.group("inside", [&] { inside_.keep(archive); });
+}
+
+}  // namespace outpace::policy

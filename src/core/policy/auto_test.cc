@@ -1,0 +1,65 @@
+#include "policy/auto.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "policy/auto_candidates.h"
+#include "policy/checked_driver_test.h"
+#include "policy/switch_spec.h"
+
+namespace outpace::policy {
+namespace {
+
+constexpr std::uint32_t kAutoWorkers = 4;
+
+// Rounds in which all answer after a second, and the norms of their gradients.
+void run_rounds(CheckedDriver& driver, int rounds, double& seconds) {
+  for (int i = 0; i < rounds; ++i) {
+    seconds += 1.0;
+    for (std::uint32_t worker = 0; worker < kAutoWorkers; ++worker) {
+      driver.arrive(worker, {}, at(seconds));
+    }
+    driver.pass(Measured{Measure::kSingleGradientNorm, 2.0, Version{0}}, at(seconds));
+    driver.pass(Measured{Measure::kGradientNorm, 1.5, Version{0}}, at(seconds));
+  }
+}
+
+TEST(Auto, HasItsCandidatesForPhases) {
+  const std::vector<Phase> phases = phases_of(Spec::parse("auto"));
+  ASSERT_EQ(phases.size(), kAutoCandidates.size());
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    EXPECT_EQ(phases[i].policy.text, kAutoCandidates.at(i));
+  }
+  EXPECT_EQ(chain_of(Spec::parse("auto")).size(), 1U);
+}
+
+TEST(Auto, SaysWhatItExpectsOfEach) {
+  CheckedDriver driver("auto", kAutoWorkers);
+  driver.join_all(kAutoWorkers);
+  Expectations found;
+  ASSERT_TRUE(driver.policy().expectations(found));
+  EXPECT_EQ(found.looks, 0U);
+  double seconds = 0.0;
+  run_rounds(driver, 60, seconds);
+  ASSERT_TRUE(driver.policy().expectations(found));
+  EXPECT_GT(found.looks, 3U);
+  ASSERT_EQ(found.of.size(), kAutoCandidates.size());
+  for (const Expectations::Candidate& candidate : found.of) {
+    EXPECT_GT(candidate.expected, 0.0) << candidate.policy;
+  }
+  // V = 7 / 3, so of 4 gradients a round makes 4 / (4 + phi) of a step in a second.
+  EXPECT_NEAR(found.of[0].measured, found.of[0].expected, 0.1 * found.of[0].expected);
+  EXPECT_EQ(found.of[3].looks, 0U);
+  EXPECT_LT(found.regret, 0.1);
+}
+
+TEST(Auto, IsNoPhaseOfASwitch) {
+  EXPECT_THROW((void)phases_of(Spec::parse("switch(sync until updates>10 then auto)")), Error);
+}
+
+}  // namespace
+}  // namespace outpace::policy

@@ -1,0 +1,62 @@
+// How much progress a second each policy would make of the workers' runtimes: an estimate, in steps
+// along exact gradients a second.
+//
+// An update of c gradients is worth c / (c + phi) of a step along the exact gradient, where phi is
+// the noise scale in gradients (runtime_model/worth.h). Where gradients are stale, an update of one
+// gradient at 1 / W of the rate advances as a sync of W would that has
+//
+//   M = 1 + sqrt(tau_max tau_mean)
+//
+// gradients in an update: Koloskova, Stich, Jaggi, "Sharper Convergence Guarantees for Asynchronous
+// SGD for Distributed and Federated Learning" (NeurIPS 2022), whose bound for a constant rate has
+// this root. So, for rows of runtimes x_w of W workers (pace_rows.h), E over rows,
+//
+//   every gradient of a round   W / ((phi + W) E[max x])
+//   a deadline T                E[N / (phi + N)] / E[min(T, max x)],  N = the workers with x_w <= T
+//   every gradient by itself    L / (phi + 1 + sqrt(tau_max tau_mean)),  L = sum_w 1 / E[x_w],
+//                               tau_mean = W - 1,  tau_max = max_w (L - 1 / E[x_w]) max x_w
+//
+// For equal, constant workers all are the same. Without noise (phi = 0) updates a second count; the
+// more noise there is, the more gradients a second do.
+
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "policy/pace_rows.h"
+
+namespace outpace::policy {
+
+class Progress {
+ public:
+  // REQUIRES of each call: at least one row and worker; all seconds positive.
+  //
+  // Every update takes a gradient of each worker.
+  [[nodiscard]] static double of_all(const Paces& paces, double phi);
+
+  // An update takes what has come by the deadline that maximises gradients a second, or progress;
+  // then of at least two gradients, which tell their noise.
+  enum class Goal : std::uint8_t { kGradients, kProgress };
+  [[nodiscard]] double by_deadline(const Paces& paces, double phi, Goal goal);
+
+  // Every gradient is an update, at 1 / W of the rate. `stalest`: versions that it may be behind;
+  // what a worker has by then counts, so that no example is lost.
+  [[nodiscard]] static double of_each(const Paces& paces,
+                                      double phi,
+                                      double stalest = std::numeric_limits<double>::infinity());
+
+  // The same at the pace of the slowest, which the others are at most `ahead` iterations ahead of.
+  [[nodiscard]] static double in_step(const Paces& paces, double phi, std::uint32_t ahead);
+
+ private:
+  struct Arrival {
+    float seconds;
+    std::uint32_t row;
+  };
+  std::vector<Arrival> arrivals_;  // Scratch space, kept for its memory.
+  std::vector<std::uint32_t> by_row_;
+};
+
+}  // namespace outpace::policy

@@ -1,0 +1,98 @@
+#include "policy/progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace outpace::policy {
+namespace {
+
+using Goal = Progress::Goal;
+
+Paces constant(std::vector<float> workers, std::uint32_t rows = 4) {
+  Paces paces{.workers = static_cast<std::uint32_t>(workers.size()), .seconds = {}};
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    paces.seconds.insert(paces.seconds.end(), workers.begin(), workers.end());
+  }
+  return paces;
+}
+
+TEST(Progress, IsTheSameForEqualConstantWorkers) {
+  const Paces paces = constant({2.0F, 2.0F, 2.0F, 2.0F});
+  for (const double phi : {0.1, 3.0, 1000.0}) {
+    const double all = 4.0 / (4.0 + phi) / 2.0;
+    EXPECT_NEAR(Progress::of_all(paces, phi), all, 1e-12);
+    EXPECT_NEAR(Progress().by_deadline(paces, phi, Goal::kGradients), all, 1e-12);
+    EXPECT_NEAR(Progress().by_deadline(paces, phi, Goal::kProgress), all, 1e-12);
+    EXPECT_NEAR(Progress::of_each(paces, phi), all, 1e-12);
+    EXPECT_NEAR(Progress::in_step(paces, phi, 0), all, 1e-12);
+  }
+}
+
+// Six of eight take 1 s, two of them 4 s.
+const Paces kFixed = constant({1.0F, 1.0F, 1.0F, 1.0F, 1.0F, 1.0F, 4.0F, 4.0F});
+
+TEST(Progress, OfADeadlineDoesNotWaitForTheSlow) {
+  for (const double phi : {0.1, 12.5, 1000.0}) {
+    EXPECT_NEAR(Progress::of_all(kFixed, phi), 8.0 / (8.0 + phi) / 4.0, 1e-12);
+    EXPECT_NEAR(Progress().by_deadline(kFixed, phi, Goal::kGradients), 6.0 / (6.0 + phi), 1e-12);
+  }
+}
+
+// 6.5 gradients a second; the slow are 25 versions behind, the mean is 7.
+TEST(Progress, OfEachGradientPaysForItsStaleness) {
+  const double root = std::sqrt(25.0 * 7.0);
+  EXPECT_NEAR(Progress::of_each(kFixed, 12.5), 6.5 / (13.5 + root), 1e-9);
+  EXPECT_NEAR(Progress::of_each(kFixed, 12.5, 14.0), 6.5 / (13.5 + std::sqrt(14.0 * 7.0)), 1e-9);
+  // By far the most noise: gradients a second are all that counts.
+  constexpr double kNoise = 1e9;
+  EXPECT_NEAR(Progress::of_each(kFixed, kNoise) * kNoise, 6.5, 1e-3);
+  EXPECT_GT(Progress::of_each(kFixed, kNoise),
+            Progress().by_deadline(kFixed, kNoise, Goal::kGradients));
+}
+
+TEST(Progress, InStepGoesAtThePaceOfTheSlowest) {
+  EXPECT_NEAR(Progress::in_step(kFixed, 1e9, 3) * 1e9, 8.0 / 4.0, 1e-3);
+}
+
+// Without noise one gradient tells all: the first two that come are enough.
+TEST(Progress, WithoutNoiseIsOfTheFirstGradients) {
+  const Paces paces = constant({1.0F, 1.5F, 2.0F});
+  EXPECT_NEAR(Progress().by_deadline(paces, 0.0, Goal::kProgress), 1.0 / 1.5, 1e-12);
+  // Gradients a second are most at 2 s: 3 / 2.
+  EXPECT_NEAR(Progress().by_deadline(paces, 0.0, Goal::kGradients), 1.0 / 2.0, 1e-12);
+}
+
+// The dumb twin: each deadline by itself.
+TEST(Progress, OfTheBestDeadlineIsThatOfATrialOfAll) {
+  Paces paces{.workers = 5, .seconds = {}};
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    paces.seconds.push_back(static_cast<float>(1.0 + ((i * 37) % 23) / 4.0));
+  }
+  for (const double phi : {0.5, 4.0, 50.0}) {
+    double best = 0.0;
+    for (const float deadline : paces.seconds) {
+      double progress = 0.0;
+      double seconds = 0.0;
+      double all = 0.0;
+      for (std::uint32_t i = 0; i < paces.rows(); ++i) {
+        double came = 0.0;
+        float last = 0.0F;
+        for (const float runtime : paces.row(i)) {
+          came += runtime <= deadline ? 1.0 : 0.0;
+          last = std::max(last, runtime);
+        }
+        progress += came / (came + phi);
+        all += came;
+        seconds += std::min(last, deadline);
+      }
+      best = all >= 2.0 * paces.rows() ? std::max(best, progress / seconds) : best;
+    }
+    EXPECT_NEAR(Progress().by_deadline(paces, phi, Goal::kProgress), best, 1e-9);
+  }
+}
+
+}  // namespace
+}  // namespace outpace::policy
