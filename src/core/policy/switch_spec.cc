@@ -119,6 +119,7 @@ std::vector<Phase> phases_of(const Spec& policy) {
     return chain_of(policy);
   }
   std::vector<Phase> phases;
+  phases.reserve(kAutoCandidates.size());
   for (const std::string_view candidate : kAutoCandidates) {
     phases.push_back({.policy = Spec::parse(candidate), .until = {}});
   }
