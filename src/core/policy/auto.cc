@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/check.h"
+#include "base/error.h"
 #include "base/overloaded.h"
 #include "policy/auto_candidates.h"
 
@@ -16,8 +16,6 @@ namespace {
 
 // Where noise is all that is seen: gradients a second are what counts.
 constexpr double kMostNoise = 1e4;
-constexpr std::uint32_t kAhead = 3;  // The bound of the candidate ssp:s=3.
-
 std::string short_number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
@@ -25,23 +23,14 @@ std::string short_number(double value) {
 }
 
 Spec spec_of(std::uint32_t candidate) {
-  return Spec::parse(kAutoCandidates.at(candidate));
+  return Spec::parse(kAutoCandidates.at(candidate).policy);
 }
-
-// What staleness costs is known by a bound alone: examples to a target were up to 1.25 times as
-// many as by it, and no fewer (docs/auto.md).
-constexpr double kStale = 1.15;
-// Nothing bounds what a worker that becomes slow costs.
-constexpr double kUnguarded = 1.1;
 
 std::vector<AutoChoice::Option> options() {
   std::vector<AutoChoice::Option> options;
-  for (std::uint32_t i = 0; i < kAutoCandidates.size(); ++i) {
-    const std::string_view candidate = kAutoCandidates.at(i);
-    const double doubt = candidate == "sync" ? kUnguarded : 1.0;
-    // Where nobody waits, transfers take other times: saps shows them for all of its kind.
-    options.push_back(
-        {.doubt = is_asynchronous(spec_of(i)) ? kStale : doubt, .tried = candidate == "saps"});
+  options.reserve(kAutoCandidates.size());
+  for (const AutoCandidate& candidate : kAutoCandidates) {
+    options.push_back({.doubt = candidate.doubt, .tried = candidate.tried});
   }
   return options;
 }
@@ -78,10 +67,10 @@ void Auto::hear(Time now, const Event& event) {
                             begin_anew(now);
                           }
                           rows_.join(joined.worker);
-                          other_ = {};
+                          forget_paces();
                         },
                         [&](const WorkerLeft& left) {
-                          other_ = {};
+                          forget_paces();
                           workers_.leave(left.worker);
                           rows_.leave(left.worker);
                           warm_up_.leave(left.worker, left.how);
@@ -180,6 +169,12 @@ void Auto::begin_anew(Time now) {
   begin_window(now);
 }
 
+// Their columns are the workers that were there.
+void Auto::forget_paces() {
+  paces_ = {};
+  other_ = {};
+}
+
 void Auto::take_over(Time now) {
   choice_.begin(*std::exchange(coming_, std::nullopt), loss_);
   const bool were_rounds = in_rounds_;
@@ -240,23 +235,22 @@ double Auto::measured(const Window& past, Time now, double phi) const {
   return past.gradients / (phi + 1.0 + root) / seconds;
 }
 
-double Auto::expected(std::string_view candidate, const Paces& paces, double phi) {
-  if (candidate == "sync") {
-    return Progress::of_all(paces, phi);
+double Auto::expected(AutoEstimate estimate, const Paces& paces, double phi) {
+  switch (estimate) {
+    case AutoEstimate::kOfAll:
+      return Progress::of_all(paces, phi);
+    case AutoEstimate::kByDeadlineOfGradients:
+      return progress_.by_deadline(paces, phi, Progress::Goal::kGradients);
+    case AutoEstimate::kByDeadlineOfProgress:
+      return progress_.by_deadline(paces, phi, Progress::Goal::kProgress);
+    case AutoEstimate::kOfEach:
+      return Progress::of_each(paces, phi);
+    case AutoEstimate::kOfEachInTime:  // The bound that saps has by default.
+      return Progress::of_each(paces, phi, 2.0 * (paces.workers - 1.0));
+    case AutoEstimate::kInStep:
+      break;
   }
-  if (candidate == "dynamic") {
-    return progress_.by_deadline(paces, phi, Progress::Goal::kGradients);
-  }
-  if (candidate == "dynamic:objective=progress") {
-    return progress_.by_deadline(paces, phi, Progress::Goal::kProgress);
-  }
-  if (candidate == "saps") {
-    return Progress::of_each(paces, phi, 2.0 * (paces.workers - 1.0));
-  }
-  if (candidate == "async") {
-    return Progress::of_each(paces, phi);
-  }
-  return Progress::in_step(paces, phi, kAhead);
+  return Progress::in_step(paces, phi, kAutoAhead);
 }
 
 void Auto::look(Time now, Decision& out) {
@@ -270,7 +264,7 @@ void Auto::look(Time now, Decision& out) {
   const Paces& other = paces_of_other_kind();
   for (std::uint32_t i = 0; i < kAutoCandidates.size(); ++i) {
     const bool same_kind = is_asynchronous(spec_of(i)) != in_rounds_;
-    expected_.push_back(expected(kAutoCandidates.at(i), same_kind ? paces_ : other, *phi));
+    expected_.push_back(expected(kAutoCandidates.at(i).estimate, same_kind ? paces_ : other, *phi));
   }
   const double found = measured(past, now, *phi);
   const auto next = choice_.look({.expected = expected_,
@@ -285,14 +279,14 @@ void Auto::change(Time now, const AutoChoice::Change& next, double phi, Decision
   using Cause = AutoChoice::Cause;
   const double present = choice_.sure(choice_.present());
   const double other = choice_.sure(next.to);
-  const std::string from(kAutoCandidates.at(choice_.present()));
-  const std::string to(kAutoCandidates.at(next.to));
+  const std::string from(kAutoCandidates.at(choice_.present()).policy);
+  const std::string to(kAutoCandidates.at(next.to).policy);
   const std::string numbers = " (" + short_number(present) + " and " + short_number(other) +
                               " exact steps a second, noise scale " + short_number(phi) +
                               " gradients)";
   switch (next.cause) {
     case Cause::kBetter:
-      news_ = from + " gives way to " + to + ", of which more progress is expected";
+      news_ = to + " follows " + from + ", because it should make more progress";
       out.reason.why = Why::kMoreExpected;
       break;
     case Cause::kTrial:
@@ -309,7 +303,7 @@ void Auto::change(Time now, const AutoChoice::Change& next, double phi, Decision
   out.reason.a = present;
   out.reason.b = other;
   coming_ = next.to;
-  inside_.decide(now, PolicySet{kAutoCandidates.at(next.to)}, change_);
+  inside_.decide(now, PolicySet{kAutoCandidates.at(next.to).policy}, change_);
   follow(now, TimerFired{}, change_);
   out.actions.insert(out.actions.end(), change_.actions.begin(), change_.actions.end());
 }
@@ -325,7 +319,7 @@ bool Auto::expectations(Expectations& out) const {
   out.of.clear();
   for (std::uint32_t i = 0; i < kAutoCandidates.size(); ++i) {
     const AutoChoice::Candidate& candidate = choice_.candidates()[i];
-    out.of.push_back({.policy = kAutoCandidates.at(i),
+    out.of.push_back({.policy = kAutoCandidates.at(i).policy,
                       .expected = choice_.looks() == 0 ? 0.0 : candidate.sum / choice_.looks(),
                       .measured = candidate.looks == 0 ? 0.0 : candidate.measured / candidate.looks,
                       .looks = candidate.looks});
@@ -337,6 +331,10 @@ bool Auto::expectations(Expectations& out) const {
 
 void Auto::keep(Archive& archive) {
   archive("noise", noise_)("choice", choice_)("coming", coming_)("version", version_);
+  archive("last_count", last_count_)("loss", loss_);
+  if (coming_.value_or(0) >= kAutoCandidates.size()) {
+    throw Error(ExitCode::kUnreadable, "state 'coming': no candidate of auto");
+  }
   archive.group("inside", [&] { inside_.keep(archive); });
 }
 

@@ -10,9 +10,9 @@
 // Where transfers share a link, runtimes in rounds are others than where nobody waits, so that rows
 // of the two kinds are kept apart; and a candidate without rounds is tried once to see them.
 //
-// It looks every kRowsBetween rows. Another policy takes over by the seam
-// of a switch (switch.h), which costs nothing where a round has just ended. Candidates stand in
-// auto_candidates.h; to invariants and records `auto` is a switch that has them as its phases.
+// It looks every kRowsBetween rows. Another policy takes over by the seam of a switch (switch.h),
+// which costs nothing where a round has just ended. Candidates stand in auto_candidates.h; to
+// invariants and records `auto` is a switch that has them as its phases.
 //
 // The learning rate stays as it is: with the default rules an update of one gradient counts 1 / W,
 // so that all candidates go as far as `sync` at the same rate.
@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/auto_candidates.h"
 #include "policy/auto_choice.h"
 #include "policy/catalogue.h"
 #include "policy/gradient_noise.h"
@@ -83,12 +84,13 @@ class Auto final : public Policy {
   void commit(Time now);
   void end_row(Time now);
   void begin_anew(Time now);
+  void forget_paces();
   void take_over(Time now);
   void begin_window(Time now);
   // The noise scale in gradients; nothing before it is known.
   [[nodiscard]] std::optional<double> noise_scale() const;
   [[nodiscard]] double measured(const Window& past, Time now, double phi) const;
-  [[nodiscard]] double expected(std::string_view candidate, const Paces& paces, double phi);
+  [[nodiscard]] double expected(AutoEstimate estimate, const Paces& paces, double phi);
   // What the workers would take under candidates of the kind that does not run, in rounds or not:
   // what they took when it did, and as many times more as they take now under the present kind than
   // when that began. If it has not run, what they take now.

@@ -3,14 +3,46 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 namespace outpace::policy {
 
 inline constexpr const char* kAuto = "auto";
 
-// Each with its default staleness rule. How many backups there are is chosen by `dynamic`.
-inline constexpr std::array<std::string_view, 6> kAutoCandidates{
-    "dynamic", "dynamic:objective=progress", "sync", "saps", "async", "ssp:s=3"};
+// Which equation of progress.h says how much to expect of a candidate.
+enum class AutoEstimate : std::uint8_t {
+  kOfAll,
+  kByDeadlineOfGradients,
+  kByDeadlineOfProgress,
+  kOfEach,
+  kOfEachInTime,
+  kInStep
+};
+
+struct AutoCandidate {
+  std::string_view policy;
+  AutoEstimate estimate;
+  // As AutoChoice's options.
+  double doubt = 1.0;
+  bool tried = false;
+};
+
+// What staleness costs is known by a bound alone. Without this doubt `dynamic` was left for `saps`
+// among ten workers that are nearly alike, and the target was reached up to a third later.
+inline constexpr double kDoubtOfStaleness = 1.15;
+// Nothing bounds what a worker that becomes slow costs.
+inline constexpr double kDoubtOfSync = 1.1;
+inline constexpr std::uint32_t kAutoAhead = 3;  // The bound of ssp:s=3.
+
+// Each has its default staleness rule. How many backups there are is chosen by `dynamic`. What
+// transfers take where nobody waits, `saps` shows for all of its kind: it is tried.
+inline constexpr std::array<AutoCandidate, 6> kAutoCandidates{
+    {{"dynamic", AutoEstimate::kByDeadlineOfGradients},
+     {"dynamic:objective=progress", AutoEstimate::kByDeadlineOfProgress},
+     {"sync", AutoEstimate::kOfAll, kDoubtOfSync},
+     {"saps", AutoEstimate::kOfEachInTime, kDoubtOfStaleness, /*tried=*/true},
+     {"async", AutoEstimate::kOfEach, kDoubtOfStaleness},
+     {"ssp:s=3", AutoEstimate::kInStep, kDoubtOfStaleness}}};
 
 }  // namespace outpace::policy

@@ -32,7 +32,7 @@ TEST(Auto, HasItsCandidatesForPhases) {
   const std::vector<Phase> phases = phases_of(Spec::parse("auto"));
   ASSERT_EQ(phases.size(), kAutoCandidates.size());
   for (std::size_t i = 0; i < phases.size(); ++i) {
-    EXPECT_EQ(phases[i].policy.text, kAutoCandidates.at(i));
+    EXPECT_EQ(phases[i].policy.text, kAutoCandidates.at(i).policy);
   }
   EXPECT_EQ(chain_of(Spec::parse("auto")).size(), 1U);
 }

@@ -25,6 +25,25 @@ double worth(double gradients, double phi) {
   return gradients / (phi + gradients);
 }
 
+// Gradients a second, where nobody waits.
+double all_by_themselves(const Paces& paces) {
+  double gradients = 0.0;
+  for (std::uint32_t worker = 0; worker < paces.workers; ++worker) {
+    gradients += 1.0 / pace_of(paces, worker).mean;
+  }
+  return gradients;
+}
+
+// sqrt(tau_max tau_mean), where this many gradients come a second and none is staler than that.
+double root(const Paces& paces, double gradients, double stalest) {
+  double most = 0.0;
+  for (std::uint32_t worker = 0; worker < paces.workers; ++worker) {
+    const Pace pace = pace_of(paces, worker);
+    most = std::max(most, (gradients - 1.0 / pace.mean) * pace.longest);
+  }
+  return std::sqrt(std::min(most, stalest) * (paces.workers - 1.0));
+}
+
 }  // namespace
 
 double Progress::of_all(const Paces& paces, double phi) {
@@ -72,17 +91,8 @@ double Progress::by_deadline(const Paces& paces, double phi, Goal goal) {
 }
 
 double Progress::of_each(const Paces& paces, double phi, double stalest) {
-  double gradients = 0.0;  // A second.
-  for (std::uint32_t worker = 0; worker < paces.workers; ++worker) {
-    gradients += 1.0 / pace_of(paces, worker).mean;
-  }
-  double most = 0.0;
-  for (std::uint32_t worker = 0; worker < paces.workers; ++worker) {
-    const Pace pace = pace_of(paces, worker);
-    most = std::max(most, (gradients - 1.0 / pace.mean) * pace.longest);
-  }
-  const double mean = paces.workers - 1.0;
-  return gradients / (phi + 1.0 + std::sqrt(std::min(most, stalest) * mean));
+  const double gradients = all_by_themselves(paces);
+  return gradients / (phi + 1.0 + root(paces, gradients, stalest));
 }
 
 double Progress::in_step(const Paces& paces, double phi, std::uint32_t ahead) {
@@ -90,9 +100,8 @@ double Progress::in_step(const Paces& paces, double phi, std::uint32_t ahead) {
   for (std::uint32_t worker = 0; worker < paces.workers; ++worker) {
     slowest = std::max(slowest, pace_of(paces, worker).mean);
   }
-  const double others = paces.workers - 1.0;
-  const double gradients = paces.workers / slowest;
-  return gradients / (phi + 1.0 + std::sqrt(others * (1.0 + ahead) * others));
+  const double stalest = (1.0 + ahead) * (paces.workers - 1.0);
+  return paces.workers / slowest / (phi + 1.0 + root(paces, all_by_themselves(paces), stalest));
 }
 
 }  // namespace outpace::policy

@@ -15,6 +15,7 @@
 //   a deadline T                E[N / (phi + N)] / E[min(T, max x)],  N = the workers with x_w <= T
 //   every gradient by itself    L / (phi + 1 + sqrt(tau_max tau_mean)),  L = sum_w 1 / E[x_w],
 //                               tau_mean = W - 1,  tau_max = max_w (L - 1 / E[x_w]) max x_w
+//   the same in step            W / max_w E[x_w] in place of L, except in tau_max
 //
 // For equal, constant workers all are the same. Without noise (phi = 0) updates a second count; the
 // more noise there is, the more gradients a second do.
@@ -47,7 +48,8 @@ class Progress {
                                       double phi,
                                       double stalest = std::numeric_limits<double>::infinity());
 
-  // The same at the pace of the slowest, which the others are at most `ahead` iterations ahead of.
+  // The same at the pace of the slowest, which the others are at most `ahead` iterations ahead of:
+  // no gradient is more than ahead + 1 iterations of all the others behind.
   [[nodiscard]] static double in_step(const Paces& paces, double phi, std::uint32_t ahead);
 
  private:

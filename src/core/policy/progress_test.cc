@@ -28,6 +28,7 @@ TEST(Progress, IsTheSameForEqualConstantWorkers) {
     EXPECT_NEAR(Progress().by_deadline(paces, phi, Goal::kProgress), all, 1e-12);
     EXPECT_NEAR(Progress::of_each(paces, phi), all, 1e-12);
     EXPECT_NEAR(Progress::in_step(paces, phi, 0), all, 1e-12);
+    EXPECT_NEAR(Progress::in_step(paces, phi, 3), all, 1e-12);  // They stay together.
   }
 }
 
@@ -55,6 +56,9 @@ TEST(Progress, OfEachGradientPaysForItsStaleness) {
 
 TEST(Progress, InStepGoesAtThePaceOfTheSlowest) {
   EXPECT_NEAR(Progress::in_step(kFixed, 1e9, 3) * 1e9, 8.0 / 4.0, 1e-3);
+  // By themselves the slow are 25 versions behind; in step at most two iterations of seven others.
+  EXPECT_NEAR(Progress::in_step(kFixed, 12.5, 1), 2.0 / (13.5 + std::sqrt(14.0 * 7.0)), 1e-9);
+  EXPECT_NEAR(Progress::in_step(kFixed, 12.5, 9), 2.0 / (13.5 + std::sqrt(25.0 * 7.0)), 1e-9);
 }
 
 // Without noise one gradient tells all: the first two that come are enough.

@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::uint32_t kRanks = 6;
 constexpr int kEvents = 200;
+constexpr int kEventsOfAuto = 1500;  // It looks rarely.
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 // Beside what is drawn of every policy: options at their ends and between, and chains.
@@ -149,13 +150,15 @@ class RandomRun {
             const std::optional<BalanceOptions>& balance = std::nullopt,
             Sets sets = Sets::kNothing)
       : sets_(sets),
+        chooses_(spec == "auto"),
         phases_(phases_of(Spec::parse(spec))),
         kept_(kept_by(phases_.front().policy)),
         driver_(make(spec, balance, sets), balance),
         rng_(seed, 1) {}
 
   void run() {
-    for (int i = 0; i < kEvents && !testing::Test::HasFailure(); ++i) {
+    const int events = chooses_ ? kEventsOfAuto : kEvents;
+    for (int i = 0; i < events && !testing::Test::HasFailure(); ++i) {
       now_ += from_seconds(rng_.exponential());
       pass_event();
       check();
@@ -167,6 +170,9 @@ class RandomRun {
     }
     EXPECT_EQ(driver_.uncommitted(), 0U) << "what was taken up is not left lying";
   }
+
+  // How often each phase has begun.
+  [[nodiscard]] const std::map<std::uint32_t, int>& seams() const { return seams_; }
 
  private:
   static std::unique_ptr<Policy> make(const std::string& spec,
@@ -184,6 +190,7 @@ class RandomRun {
   void set_any() {
     const std::string& spec = edges()[rng_.below(edges().size())];
     phases_ = phases_of(Spec::parse(spec));
+    chooses_ = false;
     driver_.pass(PolicySet{spec}, now_);
   }
 
@@ -199,7 +206,7 @@ class RandomRun {
       const std::uint64_t least = least_clock();  // Before it joins with a clock of its own.
       clocks_[worker] = least == kNever ? 0 : least;
       driver_.join(worker, now_);
-    } else if (rng_.below(20) == 0) {
+    } else if (rng_.below(chooses_ ? 200 : 20) == 0) {  // It learns nothing of who has just come.
       clocks_.erase(worker);
       driver_.leave(worker, static_cast<Departure>(rng_.below(3)), now_);
     } else if (driver_.computes(worker)) {
@@ -227,12 +234,27 @@ class RandomRun {
     const auto whole = static_cast<std::uint32_t>(std::max(1.0, std::round(32 * state.share)));
     const auto examples =
         static_cast<std::uint32_t>(partial ? 1 + rng_.below(std::max(2U, whole) - 1) : whole);
-    const std::uint64_t staleness = driver_.version() - state.version;
+    const std::uint64_t version = driver_.version();
+    const std::uint64_t staleness = version - state.version;
     driver_.arrive(worker, {.examples = examples, .nominal = 32, .partial = partial}, now_);
     if (driver_.count<Accept>() == 1) {
       EXPECT_LE(staleness, kept_.staleness_most);
       earned_ = partial ? earned_ : std::min(earned_ + 1, static_cast<int>(clocks_.size()));
     }
+    if (chooses_ && driver_.version() != version) {
+      check();  // Of the arrival; the norms are decided on by themselves.
+      measure();
+    }
+  }
+
+  // Noise between hardly any and nothing else, which comes and goes, and a loss that may rise.
+  void measure() {
+    const double noise = std::exp(8.0 * std::sin(to_seconds(now_.time_since_epoch()) / 100.0));
+    const Version version{driver_.version()};
+    driver_.pass(Measured{Measure::kTrainingLoss, 0.7 + 0.5 * rng_.uniform(), version}, now_);
+    driver_.pass(Measured{Measure::kSingleGradientNorm, std::sqrt(1.0 + noise), version}, now_);
+    driver_.pass(Measured{Measure::kGradientNorm, std::sqrt(1.0 + noise / 4.0), version}, now_);
+    EXPECT_EQ(driver_.count<Switched>(), 0) << "it looks when something is decided";
   }
 
   void check() {
@@ -242,6 +264,7 @@ class RandomRun {
         EXPECT_LE(clock - least_clock(), kept_.slack);
       } else if (const auto* seam = std::get_if<Switched>(&action)) {
         kept_ = kept_by(phases_.at(seam->to).policy);
+        ++seams_[seam->to];
         for (auto& [worker, clock] : clocks_) {
           clock = 0;
         }
@@ -273,11 +296,13 @@ class RandomRun {
   }
 
   const Sets sets_;
+  bool chooses_;  // It is `auto`, which hears what the server measures; others promise less then.
   std::vector<Phase> phases_;  // The policy's; a Switched names one by its index.
   Kept kept_;                  // What the present phase promises.
   CheckedDriver driver_;
   Rng rng_;
   Time now_{};
+  std::map<std::uint32_t, int> seams_;
   int earned_ = 0;  // Cancellations.
   std::map<std::uint32_t, std::uint64_t>
       clocks_;  // Finished iterations of the live, as SSP has it.
@@ -293,6 +318,20 @@ TEST(EveryPolicy, KeepsTheContractAndItsPromise) {
       }
     }
   }
+}
+
+TEST(EveryPolicy, ThatChoosesChangesInTheseRuns) {
+  std::map<std::uint32_t, int> seams;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    RandomRun run("auto", seed);
+    run.run();
+    for (const auto& [phase, times] : run.seams()) {
+      seams[phase] += times;
+    }
+  }
+  EXPECT_GT(seams[0], 0) << "dynamic, again";
+  EXPECT_GT(seams[1], 20) << "its other objective";
+  EXPECT_GT(seams[3], 20) << "saps";
 }
 
 TEST(EveryPolicy, MayBeFollowedByAnyOther) {

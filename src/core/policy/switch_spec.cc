@@ -120,8 +120,8 @@ std::vector<Phase> phases_of(const Spec& policy) {
   }
   std::vector<Phase> phases;
   phases.reserve(kAutoCandidates.size());
-  for (const std::string_view candidate : kAutoCandidates) {
-    phases.push_back({.policy = Spec::parse(candidate), .until = {}});
+  for (const AutoCandidate& candidate : kAutoCandidates) {
+    phases.push_back({.policy = Spec::parse(candidate.policy), .until = {}});
   }
   return phases;
 }
