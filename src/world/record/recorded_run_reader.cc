@@ -422,7 +422,7 @@ double read_noise_scale(const std::string& directory) {
   const nlohmann::json& scale = (*summary)["gradient_noise_scale"];
   if (!scale.is_number() || !(scale.get<double>() > 0.0)) {
     throw usage_error(path.string() +
-                      ": gradient_noise_scale was not measured; a run with --policy "
+                      ": gradient_noise_scale was not measured; a run with --policy auto or "
                       "dynamic:objective=progress measures it");
   }
   return scale.get<double>();
