@@ -40,9 +40,9 @@ void Board::decided(Time now,
   for (const policy::Action& action : actions) {
     std::visit([this](const auto& one) { carry_out(one); }, action);
   }
+  // In a run that goes on the server's own line says more.
   if (policy::says_another_follows(because.words)) {
-    news_line(
-        std::string(because.words));  // In a run that goes on the server's own line says more.
+    news_line(std::string(because.words));
   }
   if (recent_) {
     recent_->add(

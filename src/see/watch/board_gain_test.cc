@@ -74,6 +74,7 @@ TEST(BoardGain, FollowsThePolicyInForce) {
   run.rounds(60);
   EXPECT_EQ(run.board.gain_in_words(), "");
   run.tell(policy::TimerFired{}, {policy::Switched{.to = 1}});
+  EXPECT_TRUE(run.board.news().back().words.starts_with("the policy is ksync:k=2 from version "));
   EXPECT_EQ(run.board.gain_in_words(), "1 of 3 cut off now");
   run.tell(policy::PolicySet{.policy = "async"}, {});
   EXPECT_EQ(run.board.gain_in_words(), "1 of 3 cut off now");  // Not yet in force.

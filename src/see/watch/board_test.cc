@@ -39,6 +39,17 @@ TEST(Board, KeepsDecisionsIfAsked) {
   EXPECT_EQ(run.board.recent()[0]->decided[0].words, "because");
 }
 
+TEST(Board, SaysWhyARecordedRunChangesItsPolicy) {
+  Rounds run;
+  const std::string why =
+      policy::to_words({.why = policy::Why::kMoreExpected, .a = 0.5, .b = 0.75});
+  run.board.decided(run.now, policy::TimerFired{}, {}, {.reason = {}, .words = why});
+  EXPECT_EQ(run.board.news().back().words, why);
+  const std::uint64_t news = run.board.news().size();
+  run.tell(policy::TimerFired{}, {});
+  EXPECT_EQ(run.board.news().size(), news);
+}
+
 TEST(Board, DoesNotShowTimersThatChangeNothing) {
   Rounds run;
   const std::uint64_t before = run.board.decisions();
