@@ -76,7 +76,10 @@ std::vector<std::string> tried() {
   Rng rng(1, 2);
   for (const Entry& entry : catalogue()) {
     for (int i = 0; i < 3; ++i) {
-      specs.push_back(draw_spec(entry, rng, kRanks));
+      const std::string spec = draw_spec(entry, rng, kRanks);
+      if (spec != specs.back()) {  // One without options is drawn once.
+        specs.push_back(spec);
+      }
     }
   }
   return specs;
@@ -242,7 +245,7 @@ class RandomRun {
       earned_ = partial ? earned_ : std::min(earned_ + 1, static_cast<int>(clocks_.size()));
     }
     if (chooses_ && driver_.version() != version) {
-      check();  // Of the arrival; the norms are decided on by themselves.
+      check();  // What the arrival did; the norms are decided on by themselves.
       measure();
     }
   }
