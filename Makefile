@@ -266,6 +266,8 @@ every-policy: release  ## all policies on three traces, rates tuned for each; vi
 	  $(ARGS)
 
 auto-table: release  ## auto beside its candidates; virtual time: make auto-table DATA=folder of traces
+	@test -f "$(DATA)/alibaba-pai-job1.csv" || { \
+	  echo "auto-table: DATA is '$(DATA)'; give the folder that has alibaba-pai-job1.csv" >&2; exit 2; }
 	@mkdir -p build/auto-table
 	@for trace in calm-8-141 fixed-8-142 drifting-8-143 drifting-32-144 bursty-32-145; do \
 	  shape=$${trace%-*}; python3 tools/make_delays.py --regime $${shape%-*} --workers $${shape#*-} \
