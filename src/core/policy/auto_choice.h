@@ -1,5 +1,5 @@
-// Which of several policies to run: the one of which the most progress is expected, unless it is
-// hardly better than the present one.
+// Which of several policies to run: the one that should make the most progress, unless it is hardly
+// better than the present one.
 //
 // The estimate of the policy that runs is checked against what is measured of it, and corrected by
 // their ratio from then on; each keeps its correction while others run. So one that promised more
@@ -10,8 +10,8 @@
 // best for kQuiet looks and hardly more is expected of it. It stays if it turns out to be better.
 //
 // Staying is the rule: another policy is taken once it was the best, and by kBetter better than the
-// present one, in kLooks looks in a row. The noise scale, of which all estimates are made, errs by
-// tens of percent, but for all of them alike. What else is doubtful of a candidate is its `doubt`:
+// present one, in kLooks looks in a row. The noise scale goes into all estimates, and errs by tens
+// of percent, but for all of them alike. What else is doubtful of a candidate is its `doubt`:
 // it counts as if that many times less were expected of it.
 //
 // One under which the training loss rises above kDiverges times what it was at the change is left

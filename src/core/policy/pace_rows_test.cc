@@ -1,5 +1,7 @@
 #include "policy/pace_rows.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace outpace::policy {
@@ -22,6 +24,13 @@ void add_row(PaceRows& rows, double fast, double slow) {
   rows.close();
 }
 
+// As seconds by row, the newest first, and in it by worker.
+std::vector<float> seconds_of(PaceRows& rows) {
+  Paces paces;
+  EXPECT_TRUE(rows.paces(1, paces));
+  return paces.seconds;
+}
+
 TEST(PaceRows, HoldTheRuntimesOfEachRow) {
   PaceRows rows = two_workers();
   add_row(rows, 1.0, 2.0);
@@ -41,9 +50,7 @@ TEST(PaceRows, CountAWorkerOnceInARow) {
   rows.took(kSlow, 2.0);
   EXPECT_TRUE(rows.complete());
   rows.close();
-  Paces paces;
-  ASSERT_TRUE(rows.paces(1, paces));
-  EXPECT_EQ(paces.seconds, (std::vector{1.0F, 2.0F}));
+  EXPECT_EQ(seconds_of(rows), (std::vector{1.0F, 2.0F}));
 }
 
 TEST(PaceRows, TakeWhoIsCutOffForAsSlowAsItWasWhenItWasLonger) {
@@ -54,9 +61,7 @@ TEST(PaceRows, TakeWhoIsCutOffForAsSlowAsItWasWhenItWasLonger) {
   rows.took(kFast, 1.0);
   rows.takes_longer(kSlow, 3.0);
   rows.close();
-  Paces paces;
-  ASSERT_TRUE(rows.paces(1, paces));
-  EXPECT_EQ(paces.row(0)[1], 7.0F);
+  EXPECT_EQ(seconds_of(rows)[1], 7.0F);
 }
 
 TEST(PaceRows, TakeWhoWasNeverSeenForHalfAsLongAgain) {
@@ -64,13 +69,9 @@ TEST(PaceRows, TakeWhoWasNeverSeenForHalfAsLongAgain) {
   rows.took(kFast, 1.0);
   rows.takes_longer(kSlow, 2.0);
   rows.close();
-  Paces paces;
-  ASSERT_TRUE(rows.paces(1, paces));
-  EXPECT_EQ(paces.seconds, (std::vector{1.0F, 3.0F}));
-
+  EXPECT_EQ(seconds_of(rows), (std::vector{1.0F, 3.0F}));
   rows.took_after_all(kSlow, 9.0);
-  ASSERT_TRUE(rows.paces(1, paces));
-  EXPECT_EQ(paces.seconds, (std::vector{1.0F, 9.0F}));
+  EXPECT_EQ(seconds_of(rows), (std::vector{1.0F, 9.0F}));
 }
 
 TEST(PaceRows, FillARowInWhichAWorkerIsMissingWithItsMean) {
@@ -79,9 +80,7 @@ TEST(PaceRows, FillARowInWhichAWorkerIsMissingWithItsMean) {
   add_row(rows, 1.0, 4.0);
   rows.took(kFast, 1.0);
   rows.close();
-  Paces paces;
-  ASSERT_TRUE(rows.paces(1, paces));
-  EXPECT_EQ(paces.row(0)[1], 3.0F);
+  EXPECT_EQ(seconds_of(rows)[1], 3.0F);
 }
 
 TEST(PaceRows, SayNothingBeforeEachWorkerIsKnown) {
@@ -102,9 +101,7 @@ TEST(PaceRows, ForgetWhoLeaves) {
   rows.join(kSlow);
   rows.took(kSlow, 2.0);
   rows.close();
-  Paces paces;
-  ASSERT_TRUE(rows.paces(1, paces));
-  EXPECT_EQ(paces.seconds, std::vector{2.0F});
+  EXPECT_EQ(seconds_of(rows), std::vector{2.0F});
 }
 
 TEST(PaceRows, ForgetTheOldest) {

@@ -97,7 +97,7 @@ enum class Measure : std::uint8_t {
 // A lone gradient does not tell its noise. Where updates are of one gradient, both norms are of so
 // many updates in a row, and are measured after the last of them.
 inline constexpr std::uint32_t kNormGroup = 8;
-// The gradients that the norms are of which come after an update of `gradients`.
+// How many gradients the norms describe that come after an update of `gradients`.
 [[nodiscard]] constexpr std::uint32_t gradients_of_norms(std::uint32_t gradients) {
   return gradients == 1 ? kNormGroup : gradients;
 }

@@ -135,8 +135,8 @@ class Shard {
   std::vector<float> sum_;  // The sum of an update's gradients; a field only to keep its memory.
   double squares_ = 0.0;    // The sum of the accepted gradients' squared norms.
   GradientNorms norms_;
-  // Updates of one gradient, of which a group is measured in each kLoneBetween: another pass over
-  // all of them would cost more than the estimate gains.
+  // One group of updates of one gradient is measured in each kLoneBetween: another pass over all of
+  // them would cost more than the estimate gains.
   static constexpr std::uint32_t kLoneBetween = 4 * policy::kNormGroup;
   struct Lone {
     std::vector<float> sum;
