@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/spec.h"
 #include "job/policy_list.h"
-#include "policy/switch_spec.h"
 
 namespace outpace::job {
 namespace {
@@ -179,17 +177,7 @@ std::vector<std::uint32_t> workers_in_force(const PredictJob& job) {
 }
 
 std::vector<std::string> policies_in_force(const std::vector<std::string>& given) {
-  std::vector<std::string> policies =
-      given.empty() ? split_policies({kPoliciesByDefault}) : split_policies(given);
-  for (const std::string& policy : policies) {
-    if (policy::waits_for_learning(Spec::parse(policy))) {
-      throw usage_error(
-          "--policy '" + policy +
-          "' needs a loss, an accuracy or gradients, which a prediction has not; name a "
-          "policy, or let a switch wait for updates or seconds");
-    }
-  }
-  return policies;
+  return given.empty() ? split_policies({kPoliciesByDefault}) : split_policies(given);
 }
 
 }  // namespace outpace::job

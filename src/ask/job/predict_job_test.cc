@@ -28,18 +28,6 @@ TEST(PredictJob, TakesListsOfPoliciesTopologiesAndModels) {
             "--models is 'best'; it takes fine or coarse");
 }
 
-TEST(PredictJob, RefusesPoliciesThatGoByWhatIsLearnt) {
-  for (const std::string policy : {"auto", "switch(sync until loss<0.5 then async)"}) {
-    EXPECT_EQ(refusal_of([&] {
-                (void)policies_in_force({"sync", policy});
-              }),
-              "--policy '" + policy +
-                  "' needs a loss, an accuracy or gradients, which a prediction has not; name a "
-                  "policy, or let a switch wait for updates or seconds");
-  }
-  EXPECT_EQ(policies_in_force({"switch(sync until updates>9 then async)"}).size(), 1U);
-}
-
 TEST(PredictJob, RefusesOptionsOfACalibratedProfileWithAMeasuredOne) {
   Declared<PredictJob> predict;
   predict.give("profile", "p.json").give("batch", "8");

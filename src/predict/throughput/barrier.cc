@@ -1,10 +1,18 @@
 #include "throughput/barrier.h"
 
+#include "base/error.h"
 #include "policy/catalogue.h"
+#include "policy/switch_spec.h"
 
 namespace outpace::throughput {
 
 Barrier barrier_of(const Spec& policy, std::uint32_t workers) {
+  if (policy::waits_for_learning(policy)) {
+    throw usage_error(
+        "policy '" + policy.text +
+        "' needs a loss, an accuracy or gradients, which a prediction has not; name a "
+        "policy, or let a switch wait for updates or seconds");
+  }
   const std::uint32_t cutoff = policy::make_policy(policy, workers)->nominal_cutoff(workers);
   const BarrierKind kind = policy::barrier_of(policy);
   switch (kind) {

@@ -19,7 +19,7 @@ struct Barrier {
 };
 
 // The barrier of a policy on `workers` workers. Throws a usage error where policy::make_policy()
-// does.
+// does, and if the policy goes by what is learnt: there would be one phase for ever.
 [[nodiscard]] Barrier barrier_of(const Spec& policy, std::uint32_t workers);
 
 // Whether the coarse models know the barrier. They do not know a policy that changes in the run.

@@ -45,6 +45,11 @@ TEST(Barrier, DoesNotModelAPolicyThatChanges) {
   EXPECT_TRUE(is_modelled(of("sync")));
 }
 
+TEST(Barrier, RefusesAPolicyThatGoesByWhatIsLearnt) {
+  EXPECT_THROW((void)of("auto"), Error);
+  EXPECT_THROW((void)of("switch(sync until loss<0.5 then async)"), Error);
+}
+
 TEST(Barrier, RefusesWhatIsNoPolicy) {
   EXPECT_THROW((void)of("sinc"), Error);
   EXPECT_THROW((void)of("backup:cutoff=9"), Error);
