@@ -335,6 +335,9 @@ class Worker {
   // together need all); or, with 0, its backward pass, in reverse order. It began `seconds_ago`,
   // as an accelerator tells when the pass is over. Does nothing otherwise.
   void mark(std::size_t numbers, double seconds_ago = 0.0);
+  // From any thread: a call that waits for the server or sleeps, now or later, ends soon, as at the
+  // end of the run. For a process that is told to end: leave() comes next.
+  void stop_waiting();
   // Leaves the job before its end; next() then returns nothing.
   void leave();
 

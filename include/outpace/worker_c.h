@@ -15,7 +15,8 @@
 //   outpace_worker_close(worker);
 //
 // A function that may fail returns OUTPACE_OK or the code of the error that it wrote. A worker
-// belongs to one thread at a time; only outpace_worker_cancelled() may be called beside.
+// belongs to one thread at a time; only outpace_worker_cancelled() and
+// outpace_worker_stop_waiting() may be called beside.
 
 #pragma once
 
@@ -314,6 +315,9 @@ OUTPACE_API int outpace_worker_end_run(const outpace_worker* worker,
 // For `outpace profile`: the next layer's forward pass begins, which needs the first `numbers`
 // weights; or, with 0, its backward pass, in reverse order. It began `seconds_ago`: 0 for now.
 OUTPACE_API void outpace_worker_mark(outpace_worker* worker, size_t numbers, double seconds_ago);
+// From any thread: a call that waits for the server or sleeps, now or later, ends soon, as at the
+// end of the run. For a process that is told to end: outpace_worker_leave() comes next.
+OUTPACE_API void outpace_worker_stop_waiting(outpace_worker* worker);
 OUTPACE_API int outpace_worker_leave(outpace_worker* worker, outpace_error* error);
 
 // Memory that stays memory of this process until it is released, also after the push, and when the

@@ -140,6 +140,7 @@ _FUNCTIONS = {
                                                 ctypes.POINTER(Evaluated), _ERROR]),
     "outpace_worker_end_run": (ctypes.c_int, [_HANDLE, ctypes.c_char_p, _ERROR]),
     "outpace_worker_mark": (None, [_HANDLE, ctypes.c_size_t, ctypes.c_double]),
+    "outpace_worker_stop_waiting": (None, [_HANDLE]),
     "outpace_worker_leave": (ctypes.c_int, [_HANDLE, _ERROR]),
     "outpace_evaluator_from_environment": (_HANDLE, [_ERROR]),
     "outpace_evaluator_close": (None, [_HANDLE]),

@@ -23,6 +23,8 @@ class Waiting:
         self._result: List[Any] = []
         self._thread: Optional[threading.Thread] = None
         self.interrupted = False  # A call is still being made, and its result will be lost.
+        self._waits = False  # The main thread is in call().
+        self._then: Optional[Callable[[], None]] = None
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """function(*arguments), which must not raise."""
@@ -32,11 +34,29 @@ class Waiting:
             self._thread = threading.Thread(target=self._serve, name="outpace", daemon=True)
             self._thread.start()
         self._call = (function, arguments)
-        self.interrupted = True
-        self._asked.release()
-        self._answered.acquire()
-        self.interrupted = False
+        try:
+            self._waits = True
+            self.interrupted = True
+            self._asked.release()
+            self._answered.acquire()
+            self.interrupted = False
+        finally:
+            self._waits = False
+        then, self._then = self._then, None
+        if then is not None:
+            then()
         return self._result.pop()
+
+    def after(self, then: Callable[[], None], stop: Callable[[], None]) -> None:
+        """Calls `then` now, or after the call that the main thread waits for, which `stop` ends soon.
+
+        From the handler of a signal, in which no second call can be made before the first has ended.
+        """
+        if self._waits:
+            self._then = then
+            stop()
+        else:
+            then()
 
     def end(self) -> None:
         """Ends the thread, unless it still makes a call."""

@@ -408,6 +408,14 @@ class Worker:
         self._forget()
         self._checked(self._library.outpace_worker_leave_out(self._handle, self._error))
 
+    def when_free(self, action: Callable[[], None]) -> None:
+        """Calls `action` at once; where a call waits for the server, after that call, which waits no longer.
+
+        For a handler of a signal that is to leave(): an exception that it raises while a call waits
+        would leave the worker good for close() alone.
+        """
+        self._waiting.after(action, lambda: self._library.outpace_worker_stop_waiting(self._handle))
+
     def leave(self) -> None:
         """Leaves the job before its end; next() then returns None. Does nothing if closed."""
         if self._handle is not None:

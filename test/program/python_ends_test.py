@@ -116,6 +116,19 @@ class Ends(EndsTest):
         summary = self.summary()
         self.assertEqual((summary["why_ended"], summary["updates"]), ("updates done", 3000))
 
+    def test_a_worker_that_is_told_to_end_while_it_waits_leaves_in_order(self):
+        # Of a mini-batch it waits a thousand times as long as it computes, in a call into C.
+        self.run, begun = self.folder / "run", self.folder / "begun"
+        job = self.start("run", "--workers", 2, "--policy", "async", "--updates", 3000, "--out", self.run,
+                         "--slow", "worker=1,factor=1000", "--json", "--", PYTHON, "-B", CASE, "interrupted",
+                         begun, variables={"PYTHONPATH": PACKAGE})
+        self.until(job, begun.exists, "the first pass of the other worker")
+        os.kill(self.worker_of(job, 1), signal.SIGTERM)
+        job.until_said("worker 1 has left")
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertIn("told to end: leaving the run", (self.run / "logs" / "worker-1.log").read_text())
+        self.assertNotIn("worker 1 is dead", job.err)
+
     def worker_of(self, job, rank):
         [found] = [one for one in children_of(job.id)
                    if f"OUTPACE_WORKER={rank}" in pathlib.Path(f"/proc/{one}/environ").read_text().split("\0")]

@@ -7,8 +7,11 @@ import threading
 from typing import Any, Callable
 
 
-def leave_when_told(leave: Callable[[], None]) -> None:
+def leave_when_told(leave: Callable[[], None],
+                    when_free: Callable[[Callable[[], None]], None]) -> None:
     """Calls `leave` at SIGTERM, and then ends the script with exit code 0.
+
+    `when_free` calls what it is given as soon as no call waits for the server: Worker.when_free().
 
     Does nothing where the script, or what started it, has said what SIGTERM does, and outside the
     main thread, which alone hears signals.
@@ -24,6 +27,9 @@ def leave_when_told(leave: Callable[[], None]) -> None:
             os.kill(os.getpid(), number)
             return
         print("outpace: told to end: leaving the run", file=sys.stderr)
+        when_free(leave_and_end)
+
+    def leave_and_end() -> None:
         leave()
         raise SystemExit(0)
 

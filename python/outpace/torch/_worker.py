@@ -53,7 +53,7 @@ class WorkerJob(Job):
         self._version = 0
         self._seed = 0  # The script's, before this worker draws its own.
         atexit.register(self._end)
-        leave_when_told(self._told_to_end)
+        leave_when_told(self._told_to_end, worker.when_free)
 
     # ---- What the script calls ----------------------------------------------------------------
 

@@ -460,6 +460,12 @@ void outpace_worker_mark(outpace_worker* worker, std::size_t numbers, double sec
   }
 }
 
+void outpace_worker_stop_waiting(outpace_worker* worker) {
+  if (worker != nullptr) {
+    worker->worker.stop_waiting();
+  }
+}
+
 int outpace_worker_leave(outpace_worker* worker, outpace_error* error) {
   return for_c(error, [&] {
     require(worker != nullptr, "leave: the worker is null");

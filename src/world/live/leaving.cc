@@ -15,11 +15,11 @@ void Leaving::ask(int signal) {
     return;
   }
   signal_ = signal;
+  how_ = CancelMode::kKeepPart;  // Also for a session that is made later.
   if (!give_up_) {
     end_as_it_is();
     return;
   }
-  how_ = CancelMode::kKeepPart;
   tell();
   clock_ = std::jthread([this](const std::stop_token& stop) { run_out_of_time(stop); });
 }

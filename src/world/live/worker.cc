@@ -139,6 +139,10 @@ void Worker::mark(std::size_t numbers, double seconds_ago) {
   job_->mark(numbers, seconds_ago);
 }
 
+void Worker::stop_waiting() {
+  job_->stop_waiting();
+}
+
 void Worker::leave() {
   for_the_public([this] { job_->leave(); });
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 
 #include "live/control.h"
 #include "live/lasting_session.h"
+#include "live/leaving.h"
 #include "live/pass_log.h"
 #include "live/script.h"
 #include "outpace/worker.h"
@@ -61,10 +63,12 @@ class Worker::Job {
                                         .tls = tls(),
                                         .worker = WorkerId{options_.worker},
                                         .deadline = options_.deadline,
+                                        .leaving = &leaving_,
                                         .keep_alive = options_.keep_alive,
                                         .connections = connections(),
                                         .slice_bytes = options_.slice_bytes,
-                                        .compress = compression(settings)},
+                                        .compress = compression(settings),
+                                        .stops_joining = true},
                             .rejoin_for = options_.rejoin_for},
         live::Offer{.manifest = manifest,
                     .dataset_examples = examples,
@@ -237,6 +241,8 @@ class Worker::Job {
   [[nodiscard]] live::ControlOptions control() const {
     return {.server = options_.server, .token = options_.token, .tls = tls()};
   }
+
+  void stop_waiting() { leaving_.ask(SIGTERM); }
 
   void leave() {
     log_.close();
@@ -442,9 +448,10 @@ class Worker::Job {
   std::uint64_t numbers_ = 0;
   std::size_t groups_ = 0;
   std::size_t tensors_ = 0;
-  std::vector<std::uint32_t> without_;           // Tensors that the current gradient lacks.
-  std::optional<protocol::Rates> rates_;         // To be told before the next push.
-  std::optional<live::LastingSession> session_;  // From join() to the end.
+  std::vector<std::uint32_t> without_;    // Tensors that the current gradient lacks.
+  std::optional<protocol::Rates> rates_;  // To be told before the next push.
+  live::Leaving leaving_{{.end_as_it_is = [](int /*code*/) {}}};  // The session's; outlives it.
+  std::optional<live::LastingSession> session_;                   // From join() to the end.
   std::size_t in_hand_ = 0;    // Examples of the mini-batch that awaits its answer;
   std::uint32_t nominal_ = 1;  // of a full one.
   bool steps_locally_ = false;

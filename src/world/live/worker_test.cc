@@ -189,6 +189,28 @@ TEST_F(WorkerTest, WhoLeavesGetsNothingMoreAndTheOthersGoOn) {
   EXPECT_EQ(run.get().code, ExitCode::kDone);
 }
 
+// A process that is told to end leaves in order, also while it waits for others.
+TEST_F(WorkerTest, ACallThatWaitsEndsWhenAnotherThreadSaysSo) {
+  live::ServerOptions options = server_options(2);
+  options.policy = Spec::parse("sync");
+  live::Server server(options, {});
+  auto run = std::async(std::launch::async, [&] { return server.run(); });
+  Worker other = this->worker(1);
+  other.join(line(), zeros, kExamples);
+  Worker worker = this->worker(0);
+  worker.join(line(), zeros, kExamples);
+  const auto minibatch = worker.next();
+  ASSERT_TRUE(minibatch);
+  const Gradient gradient = gradient_of(*minibatch);
+  EXPECT_TRUE(worker.push(gradient.numbers, gradient.loss).accepted());
+  auto waits = std::async(std::launch::async, [&] { return worker.next().has_value(); });
+  worker.stop_waiting();
+  EXPECT_FALSE(waits.get()) << "the other has pushed nothing";
+  worker.leave();
+  (void)train(std::move(other));
+  EXPECT_EQ(run.get().code, ExitCode::kDone);
+}
+
 TEST_F(WorkerTest, AWorkerThatComesAfterTheEndOfTheRunHearsSo) {
   live::ServerOptions options = server_options(1);
   options.coordinator.limits.epochs = 1;
