@@ -1,7 +1,8 @@
 """release.py VERSION: checks that this commit can be released as VERSION, and makes its tag.
 
-The version has to stand in CMakeLists.txt, CITATION.cff and a dated heading of CHANGELOG.md; nothing may be
-uncommitted; and `make test` must have passed since the last change. All that is missing is said at once.
+The version has to stand in CMakeLists.txt, CITATION.cff and a dated heading of CHANGELOG.md; test/kept must have
+records that it wrote, which later versions read; nothing may be uncommitted; and `make test` must have passed
+since the last change. All that is missing is said at once.
 The tag is annotated, and has the version's section of CHANGELOG.md. Pushing it is up to you.
 """
 
@@ -43,6 +44,9 @@ def versions(root, version):
         found = re.search(pattern, (root / name).read_text(), re.MULTILINE)
         if not found or found[1] != version:
             wrong.append(f"{name} has version {found[1] if found else 'none'}, not {version}")
+    if not (root / "test" / "kept" / version).is_dir():
+        wrong.append(f"test/kept/{version} is missing: python3 tools/keep_records.py build/release/outpace "
+                     f"test/kept/{version}")
     return wrong
 
 
