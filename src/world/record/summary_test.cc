@@ -52,6 +52,20 @@ TEST(Summary, HasEveryWorkerInDetail) {
   }
 }
 
+TEST(Summary, SaysWhatEachCandidateOfTheChoicePromisedAndGave) {
+  Summary summary = example_summary();
+  EXPECT_TRUE(to_json(summary).at("choice").is_null()) << "this policy chooses among none";
+  summary.statistics.choice = policy::Expectations{
+      .of = {{.policy = "dynamic", .expected = 20.0, .measured = 19.0, .looks = 6},
+             {.policy = "sync", .expected = 5.0}},
+      .looks = 6,
+      .regret = 0.25};
+  EXPECT_EQ(to_json(summary).at("choice").dump(),
+            R"({"looks":6,"regret":0.25,"candidates":[)"
+            R"({"policy":"dynamic","expected_progress":20.0,"measured_progress":19.0,"looks":6},)"
+            R"({"policy":"sync","expected_progress":5.0,"measured_progress":null,"looks":0}]})");
+}
+
 TEST(Summary, IsNullWhereNothingIsKnownAndNeverNan) {
   Summary summary;
   summary.lr = std::numeric_limits<double>::quiet_NaN();
