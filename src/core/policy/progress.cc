@@ -95,6 +95,11 @@ double Progress::of_each(const Paces& paces, double phi, double stalest) {
   return gradients / (phi + 1.0 + root(paces, gradients, stalest));
 }
 
+double Progress::of_updates(const Updates& updates, double phi) {
+  const double stale = std::sqrt(updates.most_staleness * updates.mean_staleness);
+  return updates.gradients / (phi + updates.in_update * (1.0 + stale));
+}
+
 double Progress::in_step(const Paces& paces, double phi, std::uint32_t ahead) {
   double slowest = 0.0;
   for (std::uint32_t worker = 0; worker < paces.workers; ++worker) {

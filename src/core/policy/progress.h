@@ -17,6 +17,10 @@
 //                               tau_mean = W - 1,  tau_max = max_w (L - 1 / E[x_w]) max x_w
 //   the same in step            W / max_w E[x_w] in place of L, except in tau_max
 //
+// A run that was made or simulated tells by its own updates, whatever its policy: G gradients a
+// second in updates of c make G / (phi + c (1 + sqrt(tau_max tau_mean))), with the staleness that
+// they had.
+//
 // For equal, constant workers all are the same. Without noise (phi = 0) updates a second count; the
 // more noise there is, the more gradients a second do.
 
@@ -47,6 +51,15 @@ class Progress {
   [[nodiscard]] static double of_each(const Paces& paces,
                                       double phi,
                                       double stalest = std::numeric_limits<double>::infinity());
+
+  // What updates made, as a run tells. REQUIRES: `gradients` above 0.
+  struct Updates {
+    double gradients = 0.0;       // A second.
+    double in_update = 1.0;       // The mean.
+    double mean_staleness = 0.0;  // In updates.
+    double most_staleness = 0.0;
+  };
+  [[nodiscard]] static double of_updates(const Updates& updates, double phi);
 
   // The same at the pace of the slowest, which the others are at most `ahead` iterations ahead of:
   // no gradient is more than ahead + 1 iterations of all the others behind.

@@ -35,6 +35,15 @@ TEST(Progress, IsTheSameForEqualConstantWorkers) {
 // Six of eight take 1 s, two of them 4 s.
 const Paces kFixed = constant({1.0F, 1.0F, 1.0F, 1.0F, 1.0F, 1.0F, 4.0F, 4.0F});
 
+TEST(Progress, OfARunsOwnUpdatesIsTheSameForEqualConstantWorkers) {
+  // Four workers that take a tenth of a second: all in an update, or each by itself.
+  const double together = Progress::of_updates({.gradients = 40.0, .in_update = 4.0}, 6.0);
+  EXPECT_DOUBLE_EQ(together, 4.0);
+  EXPECT_DOUBLE_EQ(
+      Progress::of_updates({.gradients = 40.0, .mean_staleness = 3.0, .most_staleness = 3.0}, 6.0),
+      together);
+}
+
 TEST(Progress, OfADeadlineDoesNotWaitForTheSlow) {
   for (const double phi : {0.1, 12.5, 1000.0}) {
     EXPECT_NEAR(Progress::of_all(kFixed, phi), 8.0 / (8.0 + phi) / 4.0, 1e-12);

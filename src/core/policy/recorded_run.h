@@ -44,6 +44,7 @@ struct RecordedRun {
   std::vector<RecordedWorker> workers;
   std::uint32_t cores = 0;      // The server machine's; 0: not known, and nothing is made of it.
   double server_seconds = 0.0;  // Processor time for a gradient.
+  std::optional<double> noise_scale{};  // Examples; nothing: it was not measured.
   // The whole run's rate, where what is here is a sample of it.
   std::optional<double> measured{};  // Examples a second.
 

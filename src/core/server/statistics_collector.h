@@ -20,10 +20,10 @@ namespace outpace::server {
 
 // A gradient that an update was made of.
 struct AppliedGradient {
-  WorkerId worker;
-  std::uint64_t staleness;
-  std::uint32_t examples;
-  bool partial;
+  WorkerId worker{};
+  std::uint64_t staleness = 0;
+  std::uint32_t examples = 0;
+  bool partial = false;
   std::optional<double> loss;  // Nothing: its worker does not know it.
 };
 

@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "job/plan_job.h"
-#include "record/recorded_run_reader.h"
+#include "record/summary_reader.h"
 #include "run/whole_file.h"
 #include "throughput/found_plan.h"
 #include "throughput/plan_choices.h"

@@ -92,6 +92,9 @@ std::vector<plot::Bar> bars_of(const std::vector<throughput::Answer>& answers) {
       bar.words += fmt::format(" ({:.2f} to {:.2f})", *answer.low, *answer.high);
     }
     bar.words += ", " + shown::plain_rate(answer.examples_per_second) + "/s";
+    if (answer.progress) {
+      bar.words += fmt::format("; progress {:.2f} x", *answer.progress);
+    }
     bar.emphasised = answer.question == "as it was";
     bars.push_back(std::move(bar));
   }
@@ -153,6 +156,7 @@ std::string report_json(const WhatIfReport& report) {
                          {"workers", answer.workers},
                          {"examples_per_second", answer.examples_per_second},
                          {"ratio", answer.ratio},
+                         {"progress", or_null(answer.progress)},
                          {"low", or_null(answer.low)},
                          {"high", or_null(answer.high)}});
   }

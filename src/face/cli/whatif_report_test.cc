@@ -96,6 +96,17 @@ TEST(WhatIfReport, IsTextForPeople) {
   EXPECT_TRUE(text.ends_with("note: a note of the record\n")) << text;
 }
 
+TEST(WhatIfReport, SaysWhatIsLearntWhereTheNoiseIsKnown) {
+  policy::FoundRun found = uneven_run();
+  found.run.noise_scale = 8.0;  // Two gradients.
+  const WhatIfReport report = report_whatif(std::move(found), job_of("runs/x"));
+  EXPECT_NE(report_text(report).find("3.00 x (3.00 to 3.00), 120/s; progress 3.60 x\n"),
+            std::string::npos)
+      << report_text(report);
+  const auto json = nlohmann::json::parse(report_json(report));
+  EXPECT_NEAR(json["questions"][2]["progress"].get<double>(), 3.6, 1e-9);
+}
+
 TEST(WhatIfReport, IsAnObjectForPrograms) {
   const WhatIfReport report = report_whatif(uneven_run(), job_of("runs/x"));
   const auto json = nlohmann::json::parse(report_json(report));
@@ -105,6 +116,7 @@ TEST(WhatIfReport, IsAnObjectForPrograms) {
   EXPECT_EQ(json["questions"].size(), report.answers.size());
   EXPECT_EQ(json["questions"][2]["question"], "without worker 3");
   EXPECT_EQ(json["questions"][2]["ratio"], report.answers[2].ratio);
+  EXPECT_TRUE(json["questions"][2]["progress"].is_null()) << "the noise is not known";
   EXPECT_EQ(json["lost_to_workers"][3]["worker"], 3);
   EXPECT_NEAR(json["lost_to_workers"][3]["share"].get<double>(), 0.75, 1e-9);
   EXPECT_EQ(json["notes"][0], "a note of the record");

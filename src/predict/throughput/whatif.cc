@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "policy/catalogue.h"
+#include "policy/progress.h"
 #include "policy/switch_spec.h"
 #include "sim/cluster.h"
 #include "sim/draw.h"
@@ -130,7 +131,7 @@ WhatIf::WhatIf(const policy::RecordedRun& run, const Options& options)
   for (const Blocks& blocks : blocks_) {
     as_it_was_.push_back(simulate(was, blocks));
   }
-  if (as_it_was_.front() <= 0.0) {
+  if (as_it_was_.front().examples <= 0.0) {
     throw usage_error(
         "the run cannot be replayed: with what its record has of the workers, policy " +
         run_.policy + " commits nothing");
@@ -150,7 +151,27 @@ WhatIf::Scenario WhatIf::all(const std::string& question, Pace pace) const {
   return scenario;
 }
 
-double WhatIf::simulate(const Scenario& scenario, const Blocks& blocks) const {
+// The noise scale stands for the whole run; the staleness that all but one in a hundred gradients
+// had, for the most: a single one that a crash delayed would weigh as much as all others.
+double WhatIf::progress_of(const server::Statistics& done) const {
+  if (!run_.noise_scale || run_.given.local_steps > 0) {
+    return 0.0;
+  }
+  const double gradients = static_cast<double>(done.gradients_applied);
+  std::uint64_t seen = 0;
+  std::size_t most = 0;
+  while (most + 1 < done.staleness.size() &&
+         static_cast<double>(seen += done.staleness[most]) < 0.99 * gradients) {
+    ++most;
+  }
+  return policy::Progress::of_updates({.gradients = gradients / to_seconds(done.last_commit),
+                                       .in_update = gradients / static_cast<double>(done.updates),
+                                       .mean_staleness = done.staleness_mean(),
+                                       .most_staleness = static_cast<double>(most)},
+                                      *run_.noise_scale / run_.batch);
+}
+
+WhatIf::Rates WhatIf::simulate(const Scenario& scenario, const Blocks& blocks) const {
   std::vector<Seat> seats = scenario.seats;
   const std::uint32_t steps = run_.given.local_steps;
   sim::ClusterOptions options{
@@ -201,22 +222,28 @@ double WhatIf::simulate(const Scenario& scenario, const Blocks& blocks) const {
                         steps);
   sim::Cluster cluster(options, timing, nullptr, nullptr, nullptr);
   const server::Statistics done = cluster.run().statistics;
-  return done.last_commit > Time{}
-             ? static_cast<double>(done.examples_applied) / to_seconds(done.last_commit)
-             : 0.0;
+  if (done.last_commit <= Time{} || done.updates == 0) {
+    return {};
+  }
+  return {.examples = static_cast<double>(done.examples_applied) / to_seconds(done.last_commit),
+          .progress = progress_of(done)};
 }
 
 Answer WhatIf::answer(const Scenario& scenario) const {
   Answer answer{.question = scenario.question,
                 .policy = scenario.policy,
                 .workers = static_cast<std::uint32_t>(scenario.seats.size())};
-  answer.ratio = simulate(scenario, blocks_.front()) / as_it_was_.front();
+  const Rates rates = simulate(scenario, blocks_.front());
+  answer.ratio = rates.examples / as_it_was_.front().examples;
+  if (as_it_was_.front().progress > 0.0) {
+    answer.progress = rates.progress / as_it_was_.front().progress;
+  }
   answer.examples_per_second = run_.examples_per_second() * answer.ratio;
   std::vector<double> ratios;
   ratios.reserve(blocks_.size());
   for (std::size_t i = 1; i < blocks_.size(); ++i) {
-    if (as_it_was_[i] > 0.0) {
-      ratios.push_back(simulate(scenario, blocks_[i]) / as_it_was_[i]);
+    if (as_it_was_[i].examples > 0.0) {
+      ratios.push_back(simulate(scenario, blocks_[i]).examples / as_it_was_[i].examples);
     }
   }
   if (ratios.size() > 1) {
@@ -230,6 +257,9 @@ Answer WhatIf::answer(const Scenario& scenario) const {
 Answer WhatIf::as_it_was() const {
   Answer was{.question = "as it was", .policy = run_.policy, .workers = count()};
   was.examples_per_second = run_.examples_per_second();
+  if (as_it_was_.front().progress > 0.0) {
+    was.progress = 1.0;
+  }
   return was;
 }
 
@@ -291,7 +321,7 @@ Answer WhatIf::with_workers(std::uint32_t workers) const {
 }
 
 double WhatIf::seconds_an_example(const Scenario& scenario) const {
-  return 1.0 / std::max(simulate(scenario, blocks_.front()), 1e-12);
+  return 1.0 / std::max(simulate(scenario, blocks_.front()).examples, 1e-12);
 }
 
 std::vector<LostTo> WhatIf::lost_to_workers() const {

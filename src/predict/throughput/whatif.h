@@ -17,6 +17,7 @@
 
 #include "base/ids.h"
 #include "policy/recorded_run.h"
+#include "server/statistics.h"
 #include "throughput/recorded_timing.h"
 
 namespace outpace::throughput {
@@ -30,6 +31,10 @@ struct Answer {
   std::uint32_t workers = 0;
   double examples_per_second = 0.0;  // What was measured, times the ratio.
   double ratio = 1.0;                // To the run as it was, both simulated.
+  // Steps along exact gradients a second (policy/progress.h), beside the run as it was: how much
+  // sooner the loss should be as low. Nothing if the noise scale was not measured, or with local
+  // steps.
+  std::optional<double> progress;
   // The interval that has nine in ten resamplings of the record's time; nothing if it is too short.
   std::optional<double> low;
   std::optional<double> high;
@@ -57,7 +62,7 @@ class WhatIf {
   // committed, or its policy is none that can be simulated.
   WhatIf(const policy::RecordedRun& run, const Options& options);
 
-  [[nodiscard]] double replayed_examples_per_second() const { return as_it_was_.front(); }
+  [[nodiscard]] double replayed_examples_per_second() const { return as_it_was_.front().examples; }
   // Workers of which nothing is known, for they finished nothing: they are away.
   [[nodiscard]] const std::vector<WorkerId>& unknown() const { return unknown_; }
 
@@ -92,8 +97,13 @@ class WhatIf {
   [[nodiscard]] std::uint32_t column(Pace pace, std::uint32_t worker) const;
   [[nodiscard]] Scenario all(const std::string& question, Pace pace) const;
   [[nodiscard]] Answer answer(const Scenario& scenario) const;
-  // Examples a second; 0 if nothing was committed.
-  [[nodiscard]] double simulate(const Scenario& scenario, const Blocks& blocks) const;
+  // A second; 0 if nothing was committed.
+  struct Rates {
+    double examples = 0.0;
+    double progress = 0.0;
+  };
+  [[nodiscard]] Rates simulate(const Scenario& scenario, const Blocks& blocks) const;
+  [[nodiscard]] double progress_of(const server::Statistics& done) const;
   [[nodiscard]] double seconds_an_example(const Scenario& scenario) const;
 
   // Constant after construction.
@@ -101,9 +111,9 @@ class WhatIf {
   const std::uint64_t seed_;
   const double messages_;  // Seconds of a release's two that are not in the columns (own_time.h).
   std::vector<WorkerId> unknown_;
-  std::vector<Column> columns_;    // A pace after the other, each of all workers.
-  std::vector<Blocks> blocks_;     // The record in its order, then the resamplings.
-  std::vector<double> as_it_was_;  // The rate of each of them.
+  std::vector<Column> columns_;   // A pace after the other, each of all workers.
+  std::vector<Blocks> blocks_;    // The record in its order, then the resamplings.
+  std::vector<Rates> as_it_was_;  // One for each of them.
 };
 
 }  // namespace outpace::throughput

@@ -140,6 +140,26 @@ TEST(WhatIf, UnderAnotherPolicyTheSameCodeDecides) {
   EXPECT_NEAR(whatif.under("async").examples_per_second, 32.5 * kBatch, 0.001 * 32.5 * kBatch);
 }
 
+TEST(WhatIf, ProgressIsToldWhereTheNoiseIsKnown) {
+  policy::RecordedRun run = uneven();
+  EXPECT_FALSE(WhatIf(run, {}).without(3).progress.has_value());
+  run.noise_scale = 2.0 * kBatch;
+  const WhatIf whatif(run, {});
+  EXPECT_DOUBLE_EQ(whatif.as_it_was().progress.value(), 1.0);
+  // 10 gradients a second in updates of four, and 30 in updates of three.
+  EXPECT_DOUBLE_EQ(whatif.without(3).progress.value(), (30.0 / (2 + 3)) / (10.0 / (2 + 4)));
+  // More gradients than rounds of three have, and they are staler.
+  EXPECT_GT(whatif.under("async").ratio, whatif.under("backup:cutoff=3").ratio);
+  EXPECT_LT(whatif.under("async").progress.value(),
+            whatif.under("backup:cutoff=3").progress.value());
+}
+
+TEST(WhatIf, ProgressOfPhasesIsNotKnown) {
+  policy::RecordedRun run = recorded("sync", "constant(100ms)", 2, {.local_steps = 2});
+  run.noise_scale = 8.0;
+  EXPECT_FALSE(WhatIf(run, {}).without(1).progress.has_value());
+}
+
 TEST(WhatIf, TwiceAsManyWorkersDoTwiceAsMuch) {
   const Answer answer = WhatIf(uneven(), {}).with_workers(8);
   EXPECT_EQ(answer.workers, 8U);

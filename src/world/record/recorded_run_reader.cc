@@ -20,6 +20,7 @@
 #include "record/run_decisions.h"
 #include "record/run_directory.h"
 #include "record/runtime_model_file.h"
+#include "record/summary_reader.h"
 #include "record/toml_file.h"
 
 namespace outpace::record {
@@ -263,19 +264,6 @@ std::string in_phases(const std::string& first, const std::vector<Follower::Set>
   return phases + ")";
 }
 
-// Nothing if there is no such file: the run was killed.
-std::optional<nlohmann::json> read_summary(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) {
-    return std::nullopt;
-  }
-  nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
-  if (!json.is_object()) {
-    throw usage_error(path.string() + ": not the summary of a run; it takes a JSON object");
-  }
-  return json;
-}
-
 // What config.toml says of how the workers computed.
 struct Configured {
   // Mini-batches were slowed down: then the rest of an iteration is more than communication.
@@ -409,25 +397,6 @@ void add_measured(const nlohmann::json& summary, policy::FoundRun& found) {
 
 }  // namespace
 
-double read_noise_scale(const std::string& directory) {
-  const std::filesystem::path path = std::filesystem::path(directory) / "summary.json";
-  const auto summary = read_summary(path);
-  if (!summary) {
-    throw usage_error(path.string() + ": cannot be read; a run's directory has one");
-  }
-  if (!summary->contains("gradient_noise_scale")) {
-    throw usage_error(path.string() +
-                      ": no gradient_noise_scale; a run of an older outpace does not keep it");
-  }
-  const nlohmann::json& scale = (*summary)["gradient_noise_scale"];
-  if (!scale.is_number() || !(scale.get<double>() > 0.0)) {
-    throw usage_error(path.string() +
-                      ": gradient_noise_scale was not measured; a run with --policy auto or "
-                      "dynamic:objective=progress measures it");
-  }
-  return scale.get<double>();
-}
-
 std::uint64_t sampled_gradients(std::uint32_t workers) {
   constexpr std::uint64_t kOfAWorker = 500;
   constexpr std::uint64_t kLeast = 20'000;
@@ -474,6 +443,7 @@ policy::FoundRun read_recorded_run(const std::string& directory,
     if (!phases) {  // How workers share processors within a phase is not known.
       add_processors(*summary, found.run);
     }
+    found.run.noise_scale = noise_scale(*summary);
     const bool simulated = summary->contains("simulated_seconds");
     // The summary's times are of the whole run.
     if (log.gap().empty() && (simulated || !config.delayed)) {

@@ -22,8 +22,4 @@ namespace outpace::record {
 [[nodiscard]] policy::FoundRun read_recorded_run(const std::string& directory,
                                                  std::optional<std::uint64_t> most = std::nullopt);
 
-// The gradient's noise scale, in examples, which the run's summary has. Throws a usage error that
-// names the file if it has none.
-[[nodiscard]] double read_noise_scale(const std::string& directory);
-
 }  // namespace outpace::record
