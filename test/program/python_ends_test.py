@@ -117,7 +117,7 @@ class Ends(EndsTest):
         self.assertEqual((summary["why_ended"], summary["updates"]), ("updates done", 3000))
 
     def test_a_worker_that_is_told_to_end_while_it_waits_leaves_in_order(self):
-        # Of a mini-batch it waits a thousand times as long as it computes, in a call into C.
+        # It waits a thousand times as long as it computes, in a call into C.
         self.run, begun = self.folder / "run", self.folder / "begun"
         job = self.start("run", "--workers", 2, "--policy", "async", "--updates", 3000, "--out", self.run,
                          "--slow", "worker=1,factor=1000", "--json", "--", PYTHON, "-B", CASE, "interrupted",
