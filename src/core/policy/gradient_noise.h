@@ -4,8 +4,9 @@
 //   V      =  c / (c - 1) * (mean_j ||g_j||^2 - ||mean_j g_j||^2)     of c gradients, c > 1
 //   ||grad F||^2  =  ||mean_j g_j||^2 - V / c
 //
-// Both without bias for gradients that are independent and alike; averaged over about a hundred
-// updates: the weight of a past one decays.
+// Both without bias for gradients that are independent and alike; of gradients of unequal
+// mini-batches too, where both means are by examples: V is then of their mean size. Averaged over
+// about a hundred updates: the weight of a past one decays.
 
 #pragma once
 

@@ -52,7 +52,7 @@ struct HandIn {
 // The norms of an update's gradients, clipped but neither weighted nor corrected.
 struct GradientNorms {
   double mean = 0.0;    // The norm of their aggregate.
-  double single = 0.0;  // The root mean square of their norms.
+  double single = 0.0;  // The root mean square of their norms, by their examples.
   std::uint32_t gradients = 0;
 };
 

@@ -178,17 +178,19 @@ void Shard::accept(const Accept& accepted) {
     ++clipped_;
     held.squared_norm = options_.clip_norm * options_.clip_norm;
   }
-  squares_ += held.squared_norm;
+  const double squared_norm = held.squared_norm;
   if (correction_) {
     correction_->correct(
         {.worker = accepted.worker, .examples = accepted.examples}, held.gradient, *weights_);
   }
+  // A sum counts every gradient as one: of its examples it knows already.
   const bool adds_up = correction_ && correction_->added_up();
+  const std::uint32_t examples = adds_up ? 1 : accepted.examples;
+  squares_ += examples * squared_norm;
   (void)aggregate_.add({.worker = accepted.worker,
                         .release = accepted.sequence,
                         .weight = accepted.weight,
-                        // A sum counts every gradient as one: of its examples it knows already.
-                        .examples = adds_up ? 1 : accepted.examples},
+                        .examples = examples},
                        std::move(held.gradient));
 }
 
@@ -303,7 +305,7 @@ void Shard::measure_norms() {
   }
   lone_.begin_anew();
   norms_ = {.mean = scale > 0.0 ? std::sqrt(norm_squared(aggregate_.mean())) / scale : 0.0,
-            .single = std::sqrt(squares_ / static_cast<double>(aggregate_.gradients())),
+            .single = std::sqrt(squares_ / static_cast<double>(aggregate_.examples())),
             .gradients = static_cast<std::uint32_t>(aggregate_.gradients())};
 }
 
@@ -314,7 +316,8 @@ void Shard::measure_lone(double scale) {
   }
   if (lone_.gradients < policy::kNormGroup) {
     const std::span<const float> gradient = aggregate_.mean();
-    const auto back = static_cast<float>(1.0 / scale);
+    const auto examples = static_cast<double>(aggregate_.examples());
+    const auto back = static_cast<float>(examples / scale);
     lone_.sum.resize(gradient.size(), 0.0F);
     std::transform(gradient.begin(),
                    gradient.end(),
@@ -322,11 +325,12 @@ void Shard::measure_lone(double scale) {
                    lone_.sum.begin(),
                    [back](float scaled, float sum) { return sum + back * scaled; });
     lone_.squares += squares_;
+    lone_.examples += examples;
   }
   ++lone_.gradients;
   if (lone_.gradients == policy::kNormGroup) {
-    norms_ = {.mean = std::sqrt(norm_squared(lone_.sum)) / policy::kNormGroup,
-              .single = std::sqrt(lone_.squares / policy::kNormGroup),
+    norms_ = {.mean = std::sqrt(norm_squared(lone_.sum)) / lone_.examples,
+              .single = std::sqrt(lone_.squares / lone_.examples),
               .gradients = policy::kNormGroup};
   } else if (lone_.gradients == kLoneBetween) {
     lone_.begin_anew();

@@ -133,19 +133,21 @@ class Shard {
   std::vector<float> spare_;                     // For the next one; empty: none is left.
   std::vector<Held> held_;                       // By worker.
   std::vector<float> sum_;  // The sum of an update's gradients; a field only to keep its memory.
-  double squares_ = 0.0;    // The sum of the accepted gradients' squared norms.
+  double squares_ = 0.0;    // The sum of the accepted gradients' squared norms, by examples.
   GradientNorms norms_;
   // One group of updates of one gradient is measured in each kLoneBetween: another pass over all of
   // them would cost more than the estimate gains.
   static constexpr std::uint32_t kLoneBetween = 4 * policy::kNormGroup;
   struct Lone {
-    std::vector<float> sum;
+    std::vector<float> sum;  // By examples; so is the next.
     double squares = 0.0;
+    double examples = 0.0;
     std::uint32_t gradients = 0;
 
     void begin_anew() {
       sum.clear();
       squares = 0.0;
+      examples = 0.0;
       gradients = 0;
     }
   };

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -396,6 +397,33 @@ TEST(Shard, MeasuresTheNormsOfLoneGradientsInGroups) {
   EXPECT_NEAR(norms.mean, 2.5, 1e-6);
   EXPECT_NEAR(norms.single, std::sqrt(12.5), 1e-6);
   EXPECT_EQ(step({3.0F, 0.0F}).gradients, 0U);  // The group is measured once.
+}
+
+// A part of a gradient is noisier, and counts as much less: (2.4, 0.8), and (16 * 9 + 4 * 16) / 20.
+TEST(Shard, MeasuresEachGradientByItsExamples) {
+  Shard shard({.optimizer = Spec::parse("sgd")}, {0.0F, 0.0F});
+  const auto take_both = [&](bool together) {
+    for (const auto& [worker, gradient, examples] :
+         {std::tuple{kHolder, std::vector{3.0F, 0.0F}, 4U},
+          std::tuple{kRival, std::vector{0.0F, 4.0F}, 1U}}) {
+      EXPECT_TRUE(shard.hold(worker, gradient));
+      shard.accept(
+          {.worker = worker, .sequence = Sequence{1}, .weight = 0.5, .examples = examples});
+      if (!together) {
+        shard.step({.rate = 1.0, .norms_for = Version{1}});
+      }
+    }
+  };
+  take_both(true);
+  shard.step({.rate = 1.0, .norms_for = Version{1}});
+  EXPECT_NEAR(shard.norms().mean, std::hypot(2.4, 0.8), 1e-6);
+  EXPECT_NEAR(shard.norms().single, std::sqrt(10.4), 1e-6);
+  for (std::uint32_t i = 0; i < policy::kNormGroup / 2; ++i) {
+    take_both(false);
+  }
+  ASSERT_EQ(shard.norms().gradients, policy::kNormGroup);
+  EXPECT_NEAR(shard.norms().mean, std::hypot(2.4, 0.8), 1e-6);
+  EXPECT_NEAR(shard.norms().single, std::sqrt(10.4), 1e-6);
 }
 
 }  // namespace
