@@ -6,6 +6,7 @@ delay with a little noise. The regimes differ in what the machines do:
 
   calm      nothing more
   fixed     the last quarter of the machines is always four times as slow
+  mixed     each machine is slower than the one before, evenly, and the last three times as slow
   drifting  each machine's slowdown wanders: its logarithm is an Ornstein-Uhlenbeck process, with
             negative values set to 0 (Uhlenbeck & Ornstein, "On the Theory of the Brownian Motion",
             1930)
@@ -20,9 +21,10 @@ import math
 import random
 import sys
 
-REGIMES = ("calm", "fixed", "drifting", "bursty")
+REGIMES = ("calm", "fixed", "mixed", "drifting", "bursty")
 NOISE = 0.1  # Standard deviation of the logarithm of one delay.
 FIXED_SLOWDOWN = 4.0
+MIXED_SLOWDOWN = 3.0  # Of the last machine.
 DRIFT_SPREAD = 1.0  # Standard deviation of the logarithm of a slowdown, before the cut.
 DRIFT_MEMORY = 150  # Iterations after which a slowdown has forgotten 63 % of where it was.
 BURST_EVERY = 60  # Iterations between two bursts of one machine, on average.
@@ -39,6 +41,9 @@ def slowdowns(regime, machine, machines, rng):
         slow = machine >= machines - max(1, machines // 4)
         while True:
             yield FIXED_SLOWDOWN if slow else 1.0
+    if regime == "mixed":
+        while True:
+            yield 1.0 + (MIXED_SLOWDOWN - 1.0) * machine / max(1, machines - 1)
     if regime == "drifting":
         keep = math.exp(-1.0 / DRIFT_MEMORY)
         kick = DRIFT_SPREAD * math.sqrt(1.0 - keep * keep)

@@ -37,6 +37,13 @@ class Delays(unittest.TestCase):
         means = [statistics.mean(column) for column in columns("fixed")]
         self.assertEqual([round(mean / 0.02) for mean in means], [1, 1, 1, 1, 1, 1, 4, 4])
 
+    def test_mixed_machines_are_evenly_up_to_three_times_as_slow(self):
+        means = [statistics.mean(column) / 0.02 for column in columns("mixed")]
+        for mean, right in zip(means, [1, 1, 5 / 3, 5 / 3, 7 / 3, 7 / 3, 3, 3]):
+            self.assertAlmostEqual(mean, right, delta=0.03)
+        alone = [statistics.mean(column) / 0.02 for column in columns("mixed", machines=1)]
+        self.assertAlmostEqual(alone[0], 1.0, delta=0.03)
+
     def test_drifting_slows_the_workers_of_a_machine_together_and_for_long(self):
         first, second, other = (columns("drifting")[i] for i in (0, 1, 2))
         self.assertGreater(statistics.correlation(first, second), 0.9)
