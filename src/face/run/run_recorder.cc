@@ -266,6 +266,7 @@ live::ServerCallbacks RunRecorder::watch() {
                 shown_->begins(manifest.numbers() * sizeof(float));
               },
           .warned = [this](const std::string& line) { say(line); },
+          .policy_changed = [this](const std::string& line) { alarm(line); },
           .awaits =
               [this](const std::string& line) {
                 if (!std::exchange(said_where_, true)) {

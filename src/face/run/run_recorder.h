@@ -86,7 +86,8 @@ class RunRecorder {
   void reachable(const std::string& server, const std::string& token_file);
   // A warning or a piece of news, for the log and the terminal. From any thread.
   void say(const std::string& line);
-  // An alarm, for the log and the terminal: the page has it already. From any thread.
+  // An alarm or a piece of news, for the log and the terminal: the page has it already. From any
+  // thread.
   void alarm(const std::string& line);
   // A line of a child, for the terminal alone: its log is elsewhere. From any thread.
   void pass_on(const std::string& line) { terminal_.pass_on(line); }

@@ -96,6 +96,8 @@ struct ServerCallbacks {
   // The run begins, with this network: once, before a worker has its first mini-batch.
   std::function<void(const protocol::Manifest&)> begins{};
   std::function<void(const std::string&)> warned;
+  // Another policy decides from here on, which the decisions tell too.
+  std::function<void(const std::string&)> policy_changed{};
   // Before the run begins: what it waits for, when that changes, and now and then.
   std::function<void(const std::string&)> awaits{};
   // What the workers keep beside the weights, when it comes; not if there is nothing.

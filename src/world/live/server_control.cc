@@ -114,7 +114,9 @@ void Server::answer(wire::ConnectionId asker, ExitCode code, const std::string& 
 
 void Server::policy_switched(const server::Switched& seam) {
   const std::string news = policy_.switched(seam);
-  warn(news);
+  if (callbacks_.policy_changed) {
+    callbacks_.policy_changed(news);
+  }
   if (const auto asker = policy_.take_asker()) {
     answer(*asker, ExitCode::kDone, news);
   }
