@@ -13,10 +13,9 @@
 
 #include "base/error.h"
 #include "base/median.h"
-#include "base/spec.h"
-#include "policy/switch_spec.h"
 #include "protocol/messages.h"
 #include "record/processor_use.h"
+#include "record/recorded_policies.h"
 #include "record/run_decisions.h"
 #include "record/run_directory.h"
 #include "record/runtime_model_file.h"
@@ -30,15 +29,16 @@ namespace {
 // with the line's place.
 class Follower {
  public:
-  explicit Follower(std::uint32_t workers) {
-    run_.workers.resize(workers);
-    present_.resize(workers, Present::kUnknown);
+  explicit Follower(const DecisionLogHeader& header) : policies_(header.policy) {
+    run_.workers.resize(header.workers);
+    present_.resize(header.workers, Present::kUnknown);
   }
 
   // Another stretch begins with the decision of this time. Nothing is known yet of its workers.
   void begin_stretch(Time first) {
     end_stretch();
     sampled_ = true;
+    policies_.lose_track();
     begin_ = first;
     shift_ = end_ - first;
     arrived_.clear();
@@ -70,6 +70,7 @@ class Follower {
     log_ = &log;
     now_ = decision.now + shift_;
     end_ = std::max(end_, now_);
+    policies_.follow(decision, now_);
     std::visit([this](const auto& event) { take(event); }, decision.event);
     for (const policy::Action& action : decision.actions) {
       if (const auto* accept = std::get_if<policy::Accept>(&action)) {
@@ -94,12 +95,7 @@ class Follower {
   }
   [[nodiscard]] std::uint64_t gradients() const { return gradients_; }
   [[nodiscard]] std::uint64_t cancelled() const { return cancelled_; }
-  struct Set {
-    Time at;
-    std::string policy;
-  };
-  // The policies that were set.
-  [[nodiscard]] const std::vector<Set>& set() const { return set_; }
+  [[nodiscard]] const RecordedPolicies& policies() const { return policies_; }
 
  private:
   enum class Present : std::uint8_t { kUnknown, kHere, kAway };
@@ -166,9 +162,7 @@ class Follower {
     be_here(event.worker);
     cancelled_ += event.how == policy::Ending::kAbandoned ? 1 : 0;
   }
-  void take(const policy::PolicySet& event) {
-    set_.push_back({.at = now_, .policy = std::string(event.policy)});
-  }
+  void take(const policy::PolicySet& /*event*/) {}
   void take(const policy::TimerFired& /*event*/) {}
   void take(const policy::Measured& /*event*/) {}
 
@@ -195,7 +189,7 @@ class Follower {
   std::uint64_t taken_ = 0;  // Since the last commit.
   std::uint64_t gradients_ = 0;
   std::uint64_t cancelled_ = 0;
-  std::vector<Set> set_;
+  RecordedPolicies policies_;
 };
 
 // Follows the log until these gradients have come. False at its end.
@@ -253,15 +247,6 @@ bool follow_log(RunDecisions& log, std::uint64_t most, Follower& follower) {
   }
   follow_stretches(log, stretches, each, follower);
   return true;
-}
-
-// One policy that changed at these times.
-std::string in_phases(const std::string& first, const std::vector<Follower::Set>& set) {
-  std::string phases = "switch(" + first;
-  for (const Follower::Set& one : set) {
-    phases += fmt::format(" until seconds>{:.3f} then {}", to_seconds(one.at), one.policy);
-  }
-  return phases + ")";
 }
 
 // What config.toml says of how the workers computed.
@@ -362,16 +347,6 @@ void add_notes(const RunDecisions& log, const Follower& follower, policy::FoundR
   if (!log.gap().empty()) {
     found.notes.push_back(log.gap());
   }
-  if (!follower.set().empty()) {
-    const std::string phases = in_phases(log.header().policy, follower.set());
-    try {
-      (void)policy::phases_of(Spec::parse(phases));
-      found.run.policy = phases;
-    } catch (const Error&) {  // One of them has phases of its own.
-      found.notes.push_back("its policy was changed; it is replayed as " + log.header().policy +
-                            " from end to end");
-    }
-  }
   if (follower.cancelled() > 0) {
     found.notes.push_back(
         fmt::format("{} mini-batches were cancelled; their full runtimes are unknown, so slow "
@@ -409,7 +384,7 @@ policy::FoundRun read_recorded_run(const std::string& directory,
   const auto files = RunDirectory::open(directory);
   RunDecisions log(files);
   const DecisionLogHeader& header = log.header();
-  Follower follower(header.workers);
+  Follower follower(header);
   if (header.goes_on) {  // What the servers before did is not there.
     follower.begin_stretch(header.goes_on->from);
   }
@@ -420,8 +395,12 @@ policy::FoundRun read_recorded_run(const std::string& directory,
                       ": nothing was committed in this run, so its speed is unknown; it takes a "
                       "run with updates");
   }
-  found.run.policy = header.policy;
-  found.run.given.balance = header.balance;
+  const auto summary = read_summary(files.summary());
+  found.run.policy =
+      follower.policies().policy(summary ? most_in_force(*summary) : "", found.notes);
+  found.run.given.balance = follower.policies().mostly_balanced()
+                                ? std::optional(policy::BalanceOptions{})
+                                : header.balance;
   found.run.given.local_steps = header.local_steps;
   if (std::filesystem::exists(files.runtime_model())) {
     found.run.given.fitted = std::make_shared<const runtime_model::DeepWeights>(
@@ -438,7 +417,7 @@ policy::FoundRun read_recorded_run(const std::string& directory,
     found.notes.push_back("its numbers were packed," + config.packing +
                           ", and every answer keeps their bytes; `outpace predict` knows others");
   }
-  if (const auto summary = read_summary(files.summary())) {
+  if (summary) {
     const bool phases = found.run.given.local_steps > 0;
     if (!phases) {  // How workers share processors within a phase is not known.
       add_processors(*summary, found.run);

@@ -25,6 +25,23 @@ std::optional<double> noise_scale(const nlohmann::json& summary) {
              : std::nullopt;
 }
 
+std::string most_in_force(const nlohmann::json& summary) {
+  const nlohmann::json choice = summary.value("choice", nlohmann::json());
+  const nlohmann::json candidates =
+      choice.is_object() ? choice.value("candidates", nlohmann::json()) : nlohmann::json();
+  std::string found;
+  std::uint64_t most = 0;
+  for (const nlohmann::json& candidate : candidates) {
+    const nlohmann::json looks =
+        candidate.is_object() ? candidate.value("looks", nlohmann::json()) : nlohmann::json();
+    if (looks.is_number_unsigned() && looks.get<std::uint64_t>() > most) {
+      most = looks.get<std::uint64_t>();
+      found = candidate.value("policy", "");
+    }
+  }
+  return found.substr(0, found.find(" --"));
+}
+
 double read_noise_scale(const std::string& directory) {
   const std::filesystem::path path = std::filesystem::path(directory) / "summary.json";
   const auto summary = read_summary(path);

@@ -1,0 +1,55 @@
+// Which policies decided in a recorded run, one after another: those that somebody set, and those
+// that `auto` chose.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "record/decision_log.h"
+
+namespace outpace::record {
+
+class RecordedPolicies {
+ public:
+  // `policy`: what the log says at its head.
+  explicit RecordedPolicies(const std::string& policy);
+
+  // The next decision; `now` is when it was, on the clock of what is read.
+  void follow(const LoggedDecision& decision, Time now);
+  // Decisions were left out.
+  void lose_track() { lost_ = true; }
+
+  // All of them as one policy. Adds to `notes` what it does not tell. `mostly` stands for what
+  // `auto` chose where decisions were left out: what it had in force for the longest time; empty:
+  // not known.
+  [[nodiscard]] std::string policy(const std::string& mostly,
+                                   std::vector<std::string>& notes) const;
+
+  // `auto` balanced mini-batches for more than half of the time.
+  [[nodiscard]] bool mostly_balanced() const;
+
+ private:
+  struct Change {
+    Time at;
+    std::string policy;
+    bool balanced = false;
+  };
+
+  // From `at` on; "auto" begins as its first candidate.
+  void set(Time at, const std::string& policy);
+  void choose(Time at, std::uint32_t candidate);
+
+  std::string given_;  // At the log's head.
+  std::string first_;
+  std::vector<Change> changes_;
+  bool auto_decides_ = false;
+  bool awaits_seam_ = false;  // Of what was set.
+  bool chosen_ = false;       // `auto` decided at any time.
+  Time end_{};
+  bool lost_ = false;
+};
+
+}  // namespace outpace::record
