@@ -269,14 +269,14 @@ auto-table: release  ## auto beside its candidates; virtual time: make auto-tabl
 	@test -f "$(DATA)/alibaba-pai-job1.csv" || { \
 	  echo "auto-table: DATA is '$(DATA)'; give the folder that has alibaba-pai-job1.csv" >&2; exit 2; }
 	@mkdir -p build/auto-table
-	@for trace in calm-8-141 fixed-8-142 drifting-8-143 drifting-32-144 bursty-32-145; do \
+	@for trace in calm-8-141 fixed-8-142 drifting-8-143 drifting-32-144 bursty-32-145 mixed-8-146; do \
 	  shape=$${trace%-*}; python3 tools/make_delays.py --regime $${shape%-*} --workers $${shape#*-} \
 	  --seed $${trace##*-} --iterations 4000 build/auto-table/$$shape.csv; done
 	@(head -n 150 build/auto-table/calm-8.csv; tail -n +151 build/auto-table/fixed-8.csv) \
 	  > build/auto-table/flip-8.csv
 	@cp $(DATA)/alibaba-pai-job1.csv $(DATA)/alibaba-pai-job3.csv $(DATA)/bytedance-AR.csv build/auto-table
 	python3 -B tools/tuned_comparison.py examples/compare/auto_8.toml examples/compare/auto_thin.toml \
-	  examples/compare/auto_32.toml examples/compare/auto_10.toml examples/compare/auto_4.toml \
+	  examples/compare/auto_32.toml examples/compare/auto_10.toml examples/compare/auto_4.toml examples/compare/auto_mixed.toml \
 	  --rates 0.1414 0.2 0.2828 --only-these-rates --coarse-seeds 101 102 --difference auto \
 	  --out build/auto-table/runs $(ARGS)
 

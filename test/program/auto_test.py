@@ -22,12 +22,31 @@ class Live(ProgramTest):
         self.assertLess(choice["regret"], 0.5)
         candidates = {one["policy"]: one for one in choice["candidates"]}
         self.assertEqual(set(candidates), {"dynamic", "dynamic:objective=progress", "sync", "saps",
-                                           "async", "ssp:s=3"})
+                                           "async", "ssp:s=3", "dynamic --balance"})
         self.assertGreater(candidates["dynamic"]["measured_progress"], 0.0)
         # The slow one of four sets the pace of all.
         self.assertGreater(candidates["dynamic"]["expected_progress"],
                            candidates["sync"]["expected_progress"])
         self.assertGreater(summary["gradient_noise_scale"] or 1.0, 0.0)
+        replayed = self.start("replay", run)
+        self.assertEqual(replayed.wait(), 0, replayed.err)
+        self.assertIn("all identical, and no invariant is broken", replayed.out)
+        asked = self.start("whatif", run)
+        self.assertEqual(asked.wait(), 0, asked.err)
+        self.assertRegex(asked.out, r"policy sync .* progress 0\.\d\d x")
+
+    def test_it_balances_machines_of_four_kinds_without_being_told(self):
+        delays = self.path("delays.csv", "0.01,0.02,0.03,0.04\n" * 2000)
+        run = self.folder / "run"
+        process = self.start("train", "--policy", "auto", "--workers", WORKERS, "--network", "mlp",
+                             "--delays", delays, "--updates", 600, "--out", run)
+        self.assertEqual(process.wait(), 0, process.err)
+        self.assertIn("auto: dynamic --balance follows ", process.err)
+        self.assertRegex(process.err, r"policy is now dynamic --balance from version \d+ on")
+        # The fastest computed more in an iteration than the slowest.
+        workers = json.loads((run / "summary.json").read_text())["workers_detail"]
+        self.assertGreater(workers[0]["examples"] / workers[0]["iterations"],
+                           workers[3]["examples"] / workers[3]["iterations"])
         replayed = self.start("replay", run)
         self.assertEqual(replayed.wait(), 0, replayed.err)
         self.assertIn("all identical, and no invariant is broken", replayed.out)

@@ -15,7 +15,8 @@ Decisions::Decisions(const Spec& policy,
                      bool hand_ins)
     : phases_(policy::phases_of(policy)),
       promise_(policy::promise_of(phases_.front().policy)),
-      share_most_(balance ? balance->most : 1.0),
+      given_share_most_(balance ? balance->most : 1.0),
+      share_most_(given_share_most_),
       hand_ins_(hand_ins),
       workers_(workers) {}
 
@@ -174,7 +175,9 @@ void Decisions::switched(const policy::Switched& seam) {
   hold(seam.to < phases_.size(), "I18", [&] {
     return "there is no policy " + std::to_string(seam.to) + " to switch to";
   });
-  promise_ = policy::promise_of(phases_[seam.to].policy);
+  const policy::Phase& phase = phases_[seam.to];
+  promise_ = policy::promise_of(phase.policy);
+  share_most_ = phase.balance ? policy::BalanceOptions{}.most : given_share_most_;
   for (Worker& worker : workers_) {
     worker.clock = 0;
   }

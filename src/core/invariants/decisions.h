@@ -6,8 +6,8 @@
 //   I5   while anybody is live, somebody computes, or a timer is set
 //   I6   nobody that is gone is released, answers, or is waited for
 //   I10  versions count the commits, and never go back
-//   I17  weights and shares lie in (0, 1], with balance in (0, most]; nothing is waited for beyond
-//        what the live can give
+//   I17  weights and shares lie in (0, 1], and in (0, most] where they are balanced; nothing is
+//        waited for beyond what the live can give
 //
 // Under a switch each phase is held to what its policy promises, from the seam on, where iterations
 // count anew; at the seam itself
@@ -80,7 +80,8 @@ class Decisions {
 
   std::vector<policy::Phase> phases_;  // The policy's; a Switched names one by its index.
   policy::Promise promise_;            // The present phase's.
-  const double share_most_;
+  const double given_share_most_;
+  double share_most_;    // Under the policy in force.
   const bool hand_ins_;  // Parts are taken up beside what the cutoff waits for.
   std::vector<Worker> workers_;
   std::uint64_t live_ = 0;

@@ -149,6 +149,21 @@ TEST(Decisions, KeepWeightsSharesAndCutoffsInTheirBounds) {
       << "B has not answered";
 }
 
+TEST(Decisions, LetMiniBatchesBeLargerOnlyWhereTheyAreBalanced) {
+  const auto phases = policy::phases_of(Spec::parse("auto"));
+  const auto balanced = static_cast<std::uint32_t>(phases.size() - 1);
+  ASSERT_TRUE(phases.at(balanced).balance);
+  const auto over = [](std::uint32_t to, double share) {
+    Log log("auto");
+    log.then(joined(kZero), {Release{kZero}});
+    return log.broken_by(arrived(kZero, 1, 0),
+                         {accept(kZero, 1), Commit{}, policy::Switched{to}, Release{kZero, share}});
+  };
+  EXPECT_EQ(over(balanced, policy::BalanceOptions{}.most), "");
+  EXPECT_EQ(over(balanced, policy::BalanceOptions{}.most + 0.1), "I17");
+  EXPECT_EQ(over(0, 1.5), "I17");
+}
+
 TEST(Decisions, HandOverWhenNobodyComputesAndNothingWaits) {
   const std::string spec = "switch(kbatchasync:k=2 until updates>0 then ssp:s=0)";
   const policy::Switched seam{1};

@@ -26,11 +26,17 @@ Spec spec_of(std::uint32_t candidate) {
   return Spec::parse(kAutoCandidates.at(candidate).policy);
 }
 
-std::vector<AutoChoice::Option> options() {
+std::string name_of(std::uint32_t candidate) {
+  return candidate_phase(kAutoCandidates.at(candidate)).words();
+}
+
+std::vector<AutoChoice::Option> options(bool may_balance) {
   std::vector<AutoChoice::Option> options;
   options.reserve(kAutoCandidates.size());
   for (const AutoCandidate& candidate : kAutoCandidates) {
-    options.push_back({.doubt = candidate.doubt, .tried = candidate.tried});
+    options.push_back({.doubt = candidate.doubt,
+                       .tried = candidate.tried,
+                       .left_out = candidate.balance && !may_balance});
   }
   return options;
 }
@@ -38,8 +44,8 @@ std::vector<AutoChoice::Option> options() {
 }  // namespace
 
 Auto::Auto(std::uint32_t workers, const PolicyInputs& inputs)
-    : inside_(spec_of(0), workers, inputs),
-      choice_(options()),
+    : inside_(std::make_unique<Switch>(spec_of(0), workers, inputs), {}, /*on=*/false),
+      choice_(options(!inputs.balance && !inputs.balanced_outside)),
       warm_up_(std::max(1U, inputs.local_steps)) {
   for (std::uint32_t i = 0; i < kAutoCandidates.size(); ++i) {
     (void)make_policy(spec_of(i), workers, inputs);  // None may be refused in the run.
@@ -92,8 +98,8 @@ void Auto::hear(Time now, const Event& event) {
 
 void Auto::arrive(const GradientArrived& gradient) {
   Worker& state = workers_[gradient.worker];
-  const double whole = gradient.partial ? 1.0 * gradient.nominal / gradient.examples : 1.0;
-  const double seconds = to_seconds(gradient.runtime) * whole;
+  const double seconds = to_seconds(gradient.runtime) * gradient.nominal / gradient.examples;
+  nominal_ = gradient.nominal;
   ++answers_;
   if (warm_up_.cold(gradient.worker) || !(seconds > 0.0)) {
     return;
@@ -107,27 +113,29 @@ void Auto::arrive(const GradientArrived& gradient) {
 
 void Auto::follow(Time now, const Event& event, Decision& out) {
   for (Action& action : out.actions) {
-    std::visit(
-        Overloaded{[&](const Accept& accept) {
-                     const auto& gradient = std::get<GradientArrived>(event);
-                     const std::uint64_t behind = version_ - workers_[accept.worker].version;
-                     ++accepted_;
-                     in_update_ += 1.0 * gradient.examples / gradient.nominal;
-                     window_.staleness += static_cast<double>(behind);
-                     window_.stalest = std::max(window_.stalest, behind);
-                     ++window_.counted;
-                   },
-                   [&](const Commit&) { commit(now); },
-                   [&](const Release& release) {
-                     workers_[release.worker] = {
-                         .computing = true, .cut_off = false, .version = version_, .released = now};
-                   },
-                   [&](Switched& seam) {
-                     seam.to = coming_.value();
-                     take_over(now);
-                   },
-                   Ignoring<Drop, Cancel, WakeAt>{}},
-        action);
+    std::visit(Overloaded{[&](const Accept& accept) {
+                            const auto& gradient = std::get<GradientArrived>(event);
+                            const std::uint64_t behind = version_ - workers_[accept.worker].version;
+                            ++accepted_;
+                            in_update_ += 1.0 * gradient.examples / gradient.nominal;
+                            window_.staleness += static_cast<double>(behind);
+                            window_.stalest = std::max(window_.stalest, behind);
+                            ++window_.counted;
+                          },
+                          [&](const Commit&) { commit(now); },
+                          [&](const Release& release) {
+                            workers_[release.worker] = {.computing = true,
+                                                        .cut_off = false,
+                                                        .version = version_,
+                                                        .released = now,
+                                                        .share = release.share};
+                          },
+                          [&](Switched& seam) {
+                            seam.to = coming_.value();
+                            take_over(now);
+                          },
+                          Ignoring<Drop, Cancel, WakeAt>{}},
+               action);
   }
   const bool too_long = answers_ >= kAnswersOfRow * workers_.live();
   if (!in_rounds_ && (rows_.complete() || too_long)) {
@@ -150,7 +158,7 @@ void Auto::commit(Time now) {
 
 void Auto::end_row(Time now) {
   workers_.for_each([&](WorkerId worker, Worker& state) {
-    const double seconds = to_seconds(now - state.released);
+    const double seconds = to_seconds(now - state.released) / state.share;
     if (state.computing && seconds > 0.0 && !warm_up_.cold(worker)) {
       rows_.takes_longer(worker, seconds);
       state.cut_off = in_rounds_;
@@ -235,8 +243,9 @@ double Auto::measured(const Window& past, Time now, double phi) const {
   return past.gradients / (phi + 1.0 + root) / seconds;
 }
 
-double Auto::expected(AutoEstimate estimate, const Paces& paces, double phi) {
-  switch (estimate) {
+double Auto::expected(const AutoCandidate& candidate, const Paces& rows, double phi) {
+  const Paces& paces = candidate.balance ? balanced_.of(rows, nominal_, {}) : rows;
+  switch (candidate.estimate) {
     case AutoEstimate::kOfAll:
       return Progress::of_all(paces, phi);
     case AutoEstimate::kByDeadlineOfGradients:
@@ -264,7 +273,7 @@ void Auto::look(Time now, Decision& out) {
   const Paces& other = paces_of_other_kind();
   for (std::uint32_t i = 0; i < kAutoCandidates.size(); ++i) {
     const bool same_kind = is_asynchronous(spec_of(i)) != in_rounds_;
-    expected_.push_back(expected(kAutoCandidates.at(i).estimate, same_kind ? paces_ : other, *phi));
+    expected_.push_back(expected(kAutoCandidates.at(i), same_kind ? paces_ : other, *phi));
   }
   const double found = measured(past, now, *phi);
   const auto next = choice_.look({.expected = expected_,
@@ -279,8 +288,8 @@ void Auto::change(Time now, const AutoChoice::Change& next, double phi, Decision
   using Cause = AutoChoice::Cause;
   const double present = choice_.sure(choice_.present());
   const double other = choice_.sure(next.to);
-  const std::string from(kAutoCandidates.at(choice_.present()).policy);
-  const std::string to(kAutoCandidates.at(next.to).policy);
+  const std::string from = name_of(choice_.present());
+  const std::string to = name_of(next.to);
   const std::string numbers = " (" + short_number(present) + " and " + short_number(other) +
                               " exact steps a second, noise scale " + short_number(phi) +
                               " gradients)";
@@ -303,6 +312,7 @@ void Auto::change(Time now, const AutoChoice::Change& next, double phi, Decision
   out.reason.a = present;
   out.reason.b = other;
   coming_ = next.to;
+  inside_.set_from_seam(kAutoCandidates.at(next.to).balance);
   inside_.decide(now, PolicySet{kAutoCandidates.at(next.to).policy}, change_);
   follow(now, TimerFired{}, change_);
   out.actions.insert(out.actions.end(), change_.actions.begin(), change_.actions.end());
@@ -319,7 +329,10 @@ bool Auto::expectations(Expectations& out) const {
   out.of.clear();
   for (std::uint32_t i = 0; i < kAutoCandidates.size(); ++i) {
     const AutoChoice::Candidate& candidate = choice_.candidates()[i];
-    out.of.push_back({.policy = kAutoCandidates.at(i).policy,
+    if (choice_.leaves_out(i)) {
+      continue;
+    }
+    out.of.push_back({.policy = name_of(i),
                       .expected = choice_.looks() == 0 ? 0.0 : candidate.sum / choice_.looks(),
                       .measured = candidate.looks == 0 ? 0.0 : candidate.measured / candidate.looks,
                       .looks = candidate.looks});
@@ -334,6 +347,10 @@ void Auto::keep(Archive& archive) {
   archive("last_count", last_count_)("loss", loss_);
   if (coming_.value_or(0) >= kAutoCandidates.size()) {
     throw Error(ExitCode::kUnreadable, "state 'coming': no candidate of auto");
+  }
+  inside_.set(kAutoCandidates.at(choice_.present()).balance);
+  if (coming_) {
+    inside_.set_from_seam(kAutoCandidates.at(*coming_).balance);
   }
   archive.group("inside", [&] { inside_.keep(archive); });
 }

@@ -14,6 +14,9 @@
 // which costs nothing where a round has just ended. Candidates stand in auto_candidates.h; to
 // invariants and records `auto` is a switch that has them as its phases.
 //
+// One candidate differs from another by balanced mini-batches alone (balanced.h). What these would
+// make of the rows follows from the rows themselves (balanced_rows.h).
+//
 // The learning rate stays as it is: with the default rules an update of one gradient counts 1 / W,
 // so that all candidates go as far as `sync` at the same rate.
 
@@ -26,6 +29,8 @@
 
 #include "policy/auto_candidates.h"
 #include "policy/auto_choice.h"
+#include "policy/balanced.h"
+#include "policy/balanced_rows.h"
 #include "policy/catalogue.h"
 #include "policy/gradient_noise.h"
 #include "policy/members.h"
@@ -66,6 +71,7 @@ class Auto final : public Policy {
     bool cut_off = false;  // It was longer than its row.
     std::uint64_t version = 0;
     Time released{};
+    double share = 1.0;  // Of the release, in full mini-batches.
   };
   // What the present candidate made of the time since the last look.
   struct Window {
@@ -90,7 +96,7 @@ class Auto final : public Policy {
   // The noise scale in gradients; nothing before it is known.
   [[nodiscard]] std::optional<double> noise_scale() const;
   [[nodiscard]] double measured(const Window& past, Time now, double phi) const;
-  [[nodiscard]] double expected(AutoEstimate estimate, const Paces& paces, double phi);
+  [[nodiscard]] double expected(const AutoCandidate& candidate, const Paces& rows, double phi);
   // What the workers would take under candidates of the kind that does not run, in rounds or not:
   // what they took when it did, and as many times more as they take now under the present kind than
   // when that began. If it has not run, what they take now.
@@ -98,7 +104,7 @@ class Auto final : public Policy {
   void look(Time now, Decision& out);
   void change(Time now, const AutoChoice::Change& next, double phi, Decision& out);
 
-  Switch inside_;
+  Balanced inside_;  // A Switch.
   AutoChoice choice_;
   std::optional<std::uint32_t> coming_;  // From the choice to the seam.
   bool in_rounds_ = true;  // Whether the present candidate's updates are of one version.
@@ -112,6 +118,7 @@ class Auto final : public Policy {
   std::uint32_t accepted_ = 0;  // Since the last commit.
   double in_update_ = 0.0;      // The same in full mini-batches.
   std::uint32_t last_count_ = 0;
+  std::uint32_t nominal_ = 0;  // Examples of a full mini-batch; 0: not known yet.
   std::uint64_t answers_ = 0;  // In the open row.
   std::uint64_t next_look_ = kRowsBetween;
   Window window_;
@@ -121,6 +128,7 @@ class Auto final : public Policy {
   std::vector<float> first_paces_;  // Means of this kind's, at the first look since it began.
   Decision change_;                 // Used within a call; kept for its memory. So are these two.
   Paces now_of_other_;
+  BalancedRows balanced_;
   std::vector<double> expected_;
 };
 

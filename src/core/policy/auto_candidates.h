@@ -26,6 +26,8 @@ struct AutoCandidate {
   // As AutoChoice's options.
   double doubt = 1.0;
   bool tried = false;
+  // Mini-batches are in proportion to the workers' speeds (balanced.h).
+  bool balance = false;
 };
 
 // What staleness costs is known by a bound alone. Without this doubt `dynamic` was left for `saps`
@@ -36,13 +38,15 @@ inline constexpr double kDoubtOfSync = 1.1;
 inline constexpr std::uint32_t kAutoAhead = 3;  // The bound of ssp:s=3.
 
 // Each has its default staleness rule. How many backups there are is chosen by `dynamic`. What
-// transfers take where nobody waits, `saps` shows for all of its kind: it is tried.
-inline constexpr std::array<AutoCandidate, 6> kAutoCandidates{
+// transfers take where nobody waits, `saps` shows for all of its kind: it is tried. With --balance
+// all have balanced mini-batches, and the last is left out.
+inline constexpr std::array<AutoCandidate, 7> kAutoCandidates{
     {{"dynamic", AutoEstimate::kByDeadlineOfGradients},
      {"dynamic:objective=progress", AutoEstimate::kByDeadlineOfProgress},
      {"sync", AutoEstimate::kOfAll, kDoubtOfSync},
      {"saps", AutoEstimate::kOfEachInTime, kDoubtOfStaleness, /*tried=*/true},
      {"async", AutoEstimate::kOfEach, kDoubtOfStaleness},
-     {"ssp:s=3", AutoEstimate::kInStep, kDoubtOfStaleness}}};
+     {"ssp:s=3", AutoEstimate::kInStep, kDoubtOfStaleness},
+     {"dynamic", AutoEstimate::kByDeadlineOfGradients, 1.0, /*tried=*/false, /*balance=*/true}}};
 
 }  // namespace outpace::policy

@@ -62,7 +62,7 @@ void AutoChoice::correct(const Look& look) {
 std::uint32_t AutoChoice::best() const {
   std::uint32_t best = present_;
   for (std::uint32_t i = 0; i < candidates_.size(); ++i) {
-    if (!candidates_[i].barred && sure(i) > sure(best)) {
+    if (!candidates_[i].barred && !options_[i].left_out && sure(i) > sure(best)) {
       best = i;
     }
   }
@@ -80,7 +80,7 @@ std::optional<AutoChoice::Change> AutoChoice::judge_trial() {
 std::optional<AutoChoice::Change> AutoChoice::worth_a_trial() {
   for (std::uint32_t i = 0; quiet_ >= kQuiet && i < candidates_.size(); ++i) {
     const Candidate& candidate = candidates_[i];
-    if (options_[i].tried && !candidate.seen &&
+    if (options_[i].tried && !options_[i].left_out && !candidate.seen &&
         candidate.expected >= kWorthATrial * candidates_[present_].expected) {
       tried_from_ = present_;
       return Change{i, Cause::kTrial};

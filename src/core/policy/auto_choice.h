@@ -40,6 +40,7 @@ class AutoChoice {
   struct Option {
     double doubt = 1.0;  // At least 1.
     bool tried = false;  // It is tried once, as above.
+    bool left_out = false;
   };
   // The first candidate runs at the beginning.
   explicit AutoChoice(std::vector<Option> options);
@@ -83,6 +84,10 @@ class AutoChoice {
   // Expected of it at the last look, less the doubt.
   [[nodiscard]] double sure(std::uint32_t candidate) const {
     return candidates_[candidate].expected / options_[candidate].doubt;
+  }
+  // It is no candidate here.
+  [[nodiscard]] bool leaves_out(std::uint32_t candidate) const {
+    return options_[candidate].left_out;
   }
   [[nodiscard]] std::uint32_t looks() const { return looks_; }
   // The mean over all looks of how much less progress was expected of the present candidate than of

@@ -108,6 +108,14 @@ TEST(AutoChoice, TriesOnceWhatItHasNotSeen) {
   }
 }
 
+TEST(AutoChoice, NeverTakesWhatIsLeftOut) {
+  AutoChoice choice({{}, {.left_out = true}, {.tried = true, .left_out = true}});
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(look(choice, {1.0, 5.0, 1.0}), std::nullopt);
+  }
+  EXPECT_EQ(choice.regret(), 0.0);
+}
+
 TEST(AutoChoice, TriesNothingOfWhichMuchLessIsExpected) {
   AutoChoice choice({{}, {.tried = true}});
   for (std::uint32_t i = 0; i < 2 * AutoChoice::kQuiet; ++i) {

@@ -33,7 +33,9 @@ TEST(Auto, HasItsCandidatesForPhases) {
   ASSERT_EQ(phases.size(), kAutoCandidates.size());
   for (std::size_t i = 0; i < phases.size(); ++i) {
     EXPECT_EQ(phases[i].policy.text, kAutoCandidates.at(i).policy);
+    EXPECT_EQ(phases[i].balance, kAutoCandidates.at(i).balance);
   }
+  EXPECT_EQ(phases.back().words(), "dynamic --balance");
   EXPECT_EQ(chain_of(Spec::parse("auto")).size(), 1U);
 }
 
@@ -55,6 +57,18 @@ TEST(Auto, SaysWhatItExpectsOfEach) {
   EXPECT_NEAR(found.of[0].measured, found.of[0].expected, 0.1 * found.of[0].expected);
   EXPECT_EQ(found.of[3].looks, 0U);
   EXPECT_LT(found.regret, 0.1);
+}
+
+TEST(Auto, DoesNotBalanceWhatIsBalanced) {
+  for (const BalanceOptions balance : {BalanceOptions{}, BalanceOptions{.most = 2.0}}) {
+    const auto policy = make_settable_policy(Spec::parse("auto"), 4, {.balance = balance});
+    Expectations found;
+    ASSERT_TRUE(policy->expectations(found));
+    EXPECT_EQ(found.of.size(), kAutoCandidates.size() - 1);
+    for (const Expectations::Candidate& candidate : found.of) {
+      EXPECT_EQ(candidate.policy.find("--balance"), std::string::npos) << candidate.policy;
+    }
+  }
 }
 
 TEST(Auto, IsNoPhaseOfASwitch) {

@@ -62,12 +62,14 @@ void Balanced::adjust(Time now, Decision& out) {
                             balance_.updated();
                           },
                           [&](Release& release) {
-                            workers_[release.worker] = {.released = now,
-                                                        .size = balance_.size(release.worker),
-                                                        .share = release.share};
+                            workers_[release.worker] = {
+                                .released = now,
+                                .size = on_ ? balance_.size(release.worker) : 0,
+                                .share = release.share};
                             release.share *= share(release.worker);
                           },
-                          Ignoring<Drop, Cancel, WakeAt, Switched>{}},
+                          [&](const Switched&) { on_ = on_from_seam_; },
+                          Ignoring<Drop, Cancel, WakeAt>{}},
                action);
   }
 }

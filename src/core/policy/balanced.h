@@ -8,6 +8,9 @@
 // so that each example counts the same, whichever worker computed it. In a set that commits
 // together the server divides by the examples (update/aggregate.h), and the weights stay as they
 // are.
+//
+// Where the policy inside changes others by a seam (switch.h), sizes may be in proportion under
+// some of them and nominal under the rest. Speeds are kept in mind all the time.
 
 #pragma once
 
@@ -23,10 +26,15 @@ namespace outpace::policy {
 
 class Balanced final : public Policy {
  public:
-  Balanced(std::unique_ptr<Policy> inside, BalanceOptions options)
-      : inside_(std::move(inside)), balance_(options) {}
+  Balanced(std::unique_ptr<Policy> inside, BalanceOptions options, bool on = true)
+      : inside_(std::move(inside)), balance_(options), on_(on), on_from_seam_(on) {}
+
+  // Whether sizes are in proportion: from now on, or from the next seam.
+  void set(bool on) { on_ = on_from_seam_ = on; }
+  void set_from_seam(bool on) { on_from_seam_ = on; }
 
   void decide(Time now, const Event& event, Decision& out) override;
+  void prepare(WorkerId worker) const override { inside_->prepare(worker); }
   void keep(Archive& archive) override {
     archive.group("inside", [&] { inside_->keep(archive); });
     archive("balance", balance_)("nominal", nominal_);
@@ -66,6 +74,8 @@ class Balanced final : public Policy {
 
   const std::unique_ptr<Policy> inside_;
   Balance balance_;
+  bool on_;
+  bool on_from_seam_;
   Members<Worker> workers_;
   std::uint32_t nominal_ = 0;   // Examples of a full mini-batch; 0: not known yet.
   std::uint32_t accepted_ = 0;  // Gradients since the last commit.

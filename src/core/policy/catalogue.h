@@ -27,6 +27,8 @@ namespace outpace::policy {
 struct PolicyInputs {
   // Mini-batches are in proportion to the workers' speeds.
   std::optional<BalanceOptions> balance = std::nullopt;
+  // They are already, outside of this policy. No policy is to balance them again.
+  bool balanced_outside = false;
   // The deep runtime model that was fitted earlier, for `dynamic`; null if there is none.
   std::shared_ptr<const runtime_model::DeepWeights> fitted = nullptr;
   // Mini-batches in a release. A worker that is cut off hands in those that it has done

@@ -22,6 +22,12 @@ inline Time at(double seconds) {
   return Time{from_seconds(seconds)};
 }
 
+// How large mini-batches may be: `auto` balances them by itself where nothing is given.
+inline std::optional<BalanceOptions> most_of(const std::string& policy,
+                                             const std::optional<BalanceOptions>& given) {
+  return policy == "auto" && !given ? std::optional(BalanceOptions{}) : given;
+}
+
 class CheckedDriver {
  public:
   struct Worker {
@@ -41,7 +47,7 @@ class CheckedDriver {
     bool partial = false;
   };
 
-  // `balance` is what the policy was made with.
+  // `balance` is what the policy was made with, or most_of it.
   explicit CheckedDriver(std::unique_ptr<Policy> policy,
                          const std::optional<BalanceOptions>& balance = std::nullopt)
       : policy_(std::move(policy)), share_most_(balance ? balance->most : 1.0) {}

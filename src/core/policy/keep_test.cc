@@ -70,7 +70,7 @@ class Life {
   void run() {
     auto made = std::make_unique<Beside>(make(), other_);
     Policy& policy = *made;
-    CheckedDriver driver(std::move(made), balance_);
+    CheckedDriver driver(std::move(made), most_of(spec_.name, balance_));
     live(driver);
     MemoryArchive tape;
     policy.keep(tape);

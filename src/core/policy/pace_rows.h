@@ -21,10 +21,12 @@ namespace outpace::policy {
 struct Paces {
   std::uint32_t workers = 0;
   std::vector<float> seconds;
+  std::vector<float> sizes = {};  // Of mini-batches, in full ones, as `seconds`; empty: all 1.
 
   [[nodiscard]] std::uint32_t rows() const {
     return workers == 0 ? 0 : static_cast<std::uint32_t>(seconds.size() / workers);
   }
+  [[nodiscard]] float size(std::size_t i) const { return sizes.empty() ? 1.0F : sizes[i]; }
   [[nodiscard]] std::span<const float> row(std::uint32_t i) const {
     return std::span(seconds).subspan(std::size_t{i} * workers, workers);
   }

@@ -143,7 +143,7 @@ struct Commit {};
 struct Release {
   WorkerId worker;
   double share = 1.0;  // A full mini-batch's share, in (0, 1]; at least one example is computed.
-                       // Beyond 1, up to kShareMost, only under --balance (balanced.h).
+                       // Beyond 1, up to kShareMost, only where they are balanced (balanced.h).
 };
 // The worker should abandon what it computes or, with keep_part, push the part it has.
 struct Cancel {
@@ -192,7 +192,7 @@ struct Outlook {
 // people to see: progress a second, in steps along exact gradients (progress.h).
 struct Expectations {
   struct Candidate {
-    std::string_view policy;
+    std::string policy;
     double expected = 0.0;    // The mean over all looks.
     double measured = 0.0;    // The mean over those at which it ran; 0: at none.
     std::uint32_t looks = 0;  // How many these are.

@@ -57,14 +57,16 @@ double Progress::of_all(const Paces& paces, double phi) {
 double Progress::by_deadline(const Paces& paces, double phi, Goal goal) {
   arrivals_.clear();
   for (std::uint32_t i = 0; i < paces.rows(); ++i) {
-    for (const float seconds : paces.row(i)) {
-      arrivals_.push_back({seconds, i});
+    for (std::uint32_t worker = 0; worker < paces.workers; ++worker) {
+      arrivals_.push_back({.seconds = paces.row(i)[worker],
+                           .row = i,
+                           .size = paces.size(std::size_t{i} * paces.workers + worker)});
     }
   }
   std::sort(arrivals_.begin(), arrivals_.end(), [](const Arrival& a, const Arrival& b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.row < b.row;
   });
-  by_row_.assign(paces.rows(), 0);
+  by_row_.assign(paces.rows(), {});
   double waited = 0.0;  // By rounds that are complete before the deadline.
   std::uint32_t waiting = paces.rows();
   const double least = paces.rows() * (goal == Goal::kProgress ? std::min(2U, paces.workers) : 1U);
@@ -73,10 +75,12 @@ double Progress::by_deadline(const Paces& paces, double phi, Goal goal) {
   double best = 0.0;
   double best_progress = 0.0;
   for (const Arrival& arrival : arrivals_) {
-    std::uint32_t& here = by_row_[arrival.row];
-    progress += worth(here + 1.0, phi) - (here == 0 ? 0.0 : worth(here, phi));
-    gradients += 1.0;
-    if (++here == paces.workers) {
+    Row& row = by_row_[arrival.row];
+    const double before = row.workers == 0 ? 0.0 : worth(row.gradients, phi);
+    row.gradients += arrival.size;
+    progress += worth(row.gradients, phi) - before;
+    gradients += arrival.size;
+    if (++row.workers == paces.workers) {
       waited += arrival.seconds;
       --waiting;
     }

@@ -17,6 +17,8 @@
 //                               tau_mean = W - 1,  tau_max = max_w (L - 1 / E[x_w]) max x_w
 //   the same in step            W / max_w E[x_w] in place of L, except in tau_max
 //
+// Where mini-batches have sizes of their own, N is the sum of what has come by T.
+//
 // A run that was made or simulated tells by its own updates, whatever its policy: G gradients a
 // second in updates of c make G / (phi + c (1 + sqrt(tau_max tau_mean))), with the staleness that
 // they had.
@@ -69,9 +71,14 @@ class Progress {
   struct Arrival {
     float seconds;
     std::uint32_t row;
+    float size;
+  };
+  struct Row {
+    std::uint32_t workers = 0;  // That have come,
+    double gradients = 0.0;     // with as many.
   };
   std::vector<Arrival> arrivals_;  // Scratch space, kept for its memory.
-  std::vector<std::uint32_t> by_row_;
+  std::vector<Row> by_row_;
 };
 
 }  // namespace outpace::policy

@@ -51,6 +51,18 @@ TEST(Progress, OfADeadlineDoesNotWaitForTheSlow) {
   }
 }
 
+// Three that have as much to do as they are fast: 0.6 of a mini-batch counts as that.
+TEST(Progress, OfADeadlineCountsWhatMiniBatchesHave) {
+  Paces paces = constant({1.2F, 1.2F, 1.2F});
+  for (std::uint32_t row = 0; row < paces.rows(); ++row) {
+    paces.sizes.insert(paces.sizes.end(), {1.2F, 1.2F, 0.6F});
+  }
+  EXPECT_NEAR(Progress().by_deadline(paces, 5.0, Goal::kGradients), 3.0 / (3.0 + 5.0) / 1.2, 1e-6);
+  paces.seconds[2] = 12.0F;  // The last is late once: three rows of 3, and one of 2.4.
+  const double all = 3 * (3.0 / 8.0) + 2.4 / 7.4;
+  EXPECT_NEAR(Progress().by_deadline(paces, 5.0, Goal::kGradients), all / (4 * 1.2), 1e-6);
+}
+
 // 6.5 gradients a second; the slow are 25 versions behind, the mean is 7.
 TEST(Progress, OfEachGradientPaysForItsStaleness) {
   const double root = std::sqrt(25.0 * 7.0);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint32_t kRanks = 6;
 constexpr int kEvents = 200;
-constexpr int kEventsOfAuto = 1500;  // It looks rarely.
+constexpr int kEventsOfAuto = 2500;  // It looks rarely.
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 // Beside what is drawn of every policy: options at their ends and between, and chains.
@@ -156,7 +156,7 @@ class RandomRun {
         chooses_(spec == "auto"),
         phases_(phases_of(Spec::parse(spec))),
         kept_(kept_by(phases_.front().policy)),
-        driver_(make(spec, balance, sets), balance),
+        driver_(make(spec, balance, sets), most_of(spec, balance)),
         rng_(seed, 1) {}
 
   void run() {
@@ -213,7 +213,10 @@ class RandomRun {
       clocks_.erase(worker);
       driver_.leave(worker, static_cast<Departure>(rng_.below(3)), now_);
     } else if (driver_.computes(worker)) {
-      answer(worker);
+      // The more it computes, the longer it takes.
+      if (!chooses_ || rng_.uniform() < 0.5 / driver_.worker(worker).share) {
+        answer(worker);
+      }
     } else if (rng_.below(2) == 0) {
       driver_.pass(TimerFired{}, now_);
       EXPECT_TRUE(kept_.wakes || driver_.last().actions.empty());
@@ -325,7 +328,7 @@ TEST(EveryPolicy, KeepsTheContractAndItsPromise) {
 
 TEST(EveryPolicy, ThatChoosesChangesInTheseRuns) {
   std::map<std::uint32_t, int> seams;
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
     RandomRun run("auto", seed);
     run.run();
     for (const auto& [phase, times] : run.seams()) {
@@ -333,8 +336,9 @@ TEST(EveryPolicy, ThatChoosesChangesInTheseRuns) {
     }
   }
   EXPECT_GT(seams[0], 0) << "dynamic, again";
-  EXPECT_GT(seams[1], 20) << "its other objective";
-  EXPECT_GT(seams[3], 20) << "saps";
+  EXPECT_GT(seams[1], 5) << "its other objective";
+  EXPECT_GT(seams[3], 5) << "saps";
+  EXPECT_GT(seams[6], 5) << "balanced mini-batches";
 }
 
 TEST(EveryPolicy, MayBeFollowedByAnyOther) {

@@ -107,14 +107,17 @@ std::string to_text(const Decision& decision, const CheckedDriver& driver) {
 
 class Scenario {
  public:
+  static constexpr std::uint32_t kNominal = 32;  // Examples of a full mini-batch.
+
   std::string run(const Command& command) {
     if (command.name == "policy") {
       const auto most = balance(command);
+      const Spec spec = Spec::parse(command.fields.at("spec"));
       driver_.emplace(
-          make_settable_policy(Spec::parse(command.fields.at("spec")),
+          make_settable_policy(spec,
                                command.count("workers", 1),
                                {.balance = most, .local_steps = command.count("local_steps", 0)}),
-          most);
+          most_of(spec.name, most));
       return "ok\n";
     }
     if (command.fields.contains("t")) {
@@ -166,12 +169,9 @@ class Scenario {
       return driver_->join(worker, now_);
     }
     if (command.name == "arrived") {
-      const std::uint32_t nominal = command.count("nominal", 32);
-      const auto whole =
-          static_cast<std::uint32_t>(std::lround(driver_->worker(worker).share * nominal));
-      const CheckedDriver::Gradient gradient{.examples = command.count("examples", whole),
-                                             .nominal = nominal,
-                                             .partial = command.fields.contains("partial")};
+      CheckedDriver::Gradient gradient = whole(worker, command.count("nominal", kNominal));
+      gradient.examples = command.count("examples", gradient.examples);
+      gradient.partial = command.fields.contains("partial");
       return driver_->arrive(worker, gradient, now_);
     }
     if (command.name == "abandoned" || command.name == "refused") {
@@ -208,7 +208,8 @@ class Scenario {
   const Decision& step(const std::vector<double>& seconds) {
     std::optional<std::uint32_t> next;
     const auto due = [&](std::uint32_t worker) {
-      return driver_->worker(worker).released + from_seconds(seconds.at(worker));
+      const CheckedDriver::Worker& state = driver_->worker(worker);
+      return state.released + from_seconds(seconds.at(worker) * state.share);
     };
     for (std::uint32_t worker = 0; worker < seconds.size(); ++worker) {
       if (driver_->computes(worker) && (!next || due(worker) < due(*next))) {
@@ -222,7 +223,13 @@ class Scenario {
     now_ = std::max(now_, due(next.value()));
     return noted(driver_->worker(*next).cancelled && !driver_->worker(*next).keep_part
                      ? driver_->end(*next, Ending::kAbandoned, now_)
-                     : driver_->arrive(*next, {}, now_));
+                     : driver_->arrive(*next, whole(*next, kNominal), now_));
+  }
+
+  // The gradient of all that the worker computes.
+  CheckedDriver::Gradient whole(std::uint32_t worker, std::uint32_t nominal) {
+    const double examples = driver_->worker(worker).share * nominal;
+    return {.examples = static_cast<std::uint32_t>(std::lround(examples)), .nominal = nominal};
   }
 
   // V = noise, ||grad F|| = 1.

@@ -24,7 +24,10 @@ std::optional<double> measured_value(Watched what, const Event& event) {
 
 Switch::Switch(const Spec& policy, std::uint32_t workers, const PolicyInputs& inputs)
     : workers_planned_(workers),
-      inputs_{.balance = std::nullopt, .fitted = inputs.fitted, .local_steps = inputs.local_steps} {
+      inputs_{.balance = std::nullopt,
+              .balanced_outside = inputs.balanced_outside || inputs.balance,
+              .fitted = inputs.fitted,
+              .local_steps = inputs.local_steps} {
   plan(policy);
   advance();
 }

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "policy/auto_candidates.h"
 
 namespace outpace::policy {
 namespace {
@@ -114,6 +113,10 @@ bool waits_for_any(const Spec& policy, std::initializer_list<Watched> watched) {
 
 }  // namespace
 
+Phase candidate_phase(const AutoCandidate& candidate) {
+  return {.policy = Spec::parse(candidate.policy), .until = {}, .balance = candidate.balance};
+}
+
 std::vector<Phase> phases_of(const Spec& policy) {
   if (policy.name != kAuto) {
     return chain_of(policy);
@@ -121,7 +124,7 @@ std::vector<Phase> phases_of(const Spec& policy) {
   std::vector<Phase> phases;
   phases.reserve(kAutoCandidates.size());
   for (const AutoCandidate& candidate : kAutoCandidates) {
-    phases.push_back({.policy = Spec::parse(candidate.policy), .until = {}});
+    phases.push_back(candidate_phase(candidate));
   }
   return phases;
 }

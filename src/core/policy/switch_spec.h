@@ -8,9 +8,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/spec.h"
+#include "policy/auto_candidates.h"
 
 namespace outpace::policy {
 
@@ -36,6 +38,12 @@ struct Condition {
 struct Phase {
   Spec policy;
   std::optional<Condition> until;  // The last one has none.
+  bool balance = false;            // It has balanced mini-batches, without --balance (auto.h).
+
+  // Its name, for people.
+  [[nodiscard]] std::string words() const {
+    return balance ? policy.text + " --balance" : policy.text;
+  }
 };
 
 // What may be in force: the phases of a switch, one after another, or the candidates of `auto` in
@@ -44,6 +52,7 @@ struct Phase {
 [[nodiscard]] std::vector<Phase> phases_of(const Spec& policy);
 // The same, where `auto` is a policy as any other.
 [[nodiscard]] std::vector<Phase> chain_of(const Spec& policy);
+[[nodiscard]] Phase candidate_phase(const AutoCandidate& candidate);
 
 // True if a phase ends by what only learning gives, a loss or an accuracy; and of `auto`, which
 // needs gradients.

@@ -88,7 +88,7 @@ std::string Board::follow_policy(const std::string& chain, std::size_t phase) {
     return chain;
   }
   about_.stragglers = policy::stragglers_of(phases[phase].policy);
-  return phases[phase].policy.text;
+  return phases[phase].words();
 }
 
 }  // namespace outpace::watch

@@ -18,9 +18,7 @@ namespace outpace::live {
 class PolicyChange {
  public:
   explicit PolicyChange(const Spec& policy)
-      : phases_(policy::phases_of(policy)),
-        set_(policy.text),
-        in_force_(phases_.front().policy.text) {}
+      : phases_(policy::phases_of(policy)), set_(policy.text), in_force_(phases_.front().words()) {}
 
   // The one that decides at present: a phase of one that was set.
   [[nodiscard]] const std::string& in_force() const { return in_force_; }
@@ -39,7 +37,7 @@ class PolicyChange {
   }
   // The seam. Returns the news, for people.
   [[nodiscard]] std::string switched(const server::Switched& seam) {
-    in_force_ = phases_[seam.to].policy.text;
+    in_force_ = phases_[seam.to].words();
     return "policy is now " + in_force_ + " from version " + std::to_string(count(seam.version)) +
            " on, staleness rule " + seam.staleness;
   }
