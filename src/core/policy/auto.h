@@ -71,7 +71,7 @@ class Auto final : public Policy {
     bool cut_off = false;  // It was longer than its row.
     std::uint64_t version = 0;
     Time released{};
-    double share = 1.0;  // Of the release, in full mini-batches.
+    double share = 1.0;  // What the release asks for, in full mini-batches.
   };
   // What the present candidate made of the time since the last look.
   struct Window {

@@ -21,7 +21,7 @@ namespace outpace::policy {
 struct Paces {
   std::uint32_t workers = 0;
   std::vector<float> seconds;
-  std::vector<float> sizes = {};  // Of mini-batches, in full ones, as `seconds`; empty: all 1.
+  std::vector<float> sizes = {};  // In full mini-batches, as `seconds`; empty: all 1.
 
   [[nodiscard]] std::uint32_t rows() const {
     return workers == 0 ? 0 : static_cast<std::uint32_t>(seconds.size() / workers);

@@ -366,8 +366,7 @@ void RunRecorder::reachable(const std::string& server, const std::string& token_
 }
 
 void RunRecorder::say(const std::string& line) {
-  log_->warn("{}", line);
-  terminal_.say(line);
+  alarm(line);
   if (shown_) {
     shown_->says(line);
   }

@@ -46,7 +46,7 @@ class RecordedPolicies {
   std::string first_;
   std::vector<Change> changes_;
   bool auto_decides_ = false;
-  bool awaits_seam_ = false;  // Of what was set.
+  bool awaits_seam_ = false;  // What was set does not decide yet.
   bool chosen_ = false;       // `auto` decided at any time.
   Time end_{};
   bool lost_ = false;
