@@ -141,7 +141,7 @@ class Job(abc.ABC):
 
         With a server they are what it leases to this worker: over an epoch, all workers together
         use every example exactly once. Their size is the server's --batch, or another one under
-        --balance. `batch_size` counts where there is no server (default 32).
+        --balance and --policy auto. `batch_size` counts where there is no server (default 32).
         """
 
     @abc.abstractmethod

@@ -5,6 +5,7 @@
 
 #include "base/overloaded.h"
 #include "invariants/violation.h"
+#include "policy/auto_candidates.h"
 #include "policy/catalogue.h"
 
 namespace outpace::invariants {
@@ -177,7 +178,7 @@ void Decisions::switched(const policy::Switched& seam) {
   });
   const policy::Phase& phase = phases_[seam.to];
   promise_ = policy::promise_of(phase.policy);
-  share_most_ = phase.balance ? policy::BalanceOptions{}.most : given_share_most_;
+  share_most_ = phase.balance ? policy::kAutoBalance.most : given_share_most_;
   for (Worker& worker : workers_) {
     worker.clock = 0;
   }

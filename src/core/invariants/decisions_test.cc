@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "invariants/violation.h"
+#include "policy/auto_candidates.h"
 
 namespace outpace::invariants {
 namespace {
@@ -159,8 +160,8 @@ TEST(Decisions, LetMiniBatchesBeLargerOnlyWhereTheyAreBalanced) {
     return log.broken_by(arrived(kZero, 1, 0),
                          {accept(kZero, 1), Commit{}, policy::Switched{to}, Release{kZero, share}});
   };
-  EXPECT_EQ(over(balanced, policy::BalanceOptions{}.most), "");
-  EXPECT_EQ(over(balanced, policy::BalanceOptions{}.most + 0.1), "I17");
+  EXPECT_EQ(over(balanced, policy::kAutoBalance.most), "");
+  EXPECT_EQ(over(balanced, policy::kAutoBalance.most + 0.1), "I17");
   EXPECT_EQ(over(0, 1.5), "I17");
 }
 

@@ -44,7 +44,7 @@ std::vector<AutoChoice::Option> options(bool may_balance) {
 }  // namespace
 
 Auto::Auto(std::uint32_t workers, const PolicyInputs& inputs)
-    : inside_(std::make_unique<Switch>(spec_of(0), workers, inputs), {}, /*on=*/false),
+    : inside_(std::make_unique<Switch>(spec_of(0), workers, inputs), kAutoBalance, /*on=*/false),
       choice_(options(!inputs.balance && !inputs.balanced_outside)),
       warm_up_(std::max(1U, inputs.local_steps)) {
   for (std::uint32_t i = 0; i < kAutoCandidates.size(); ++i) {
@@ -244,7 +244,7 @@ double Auto::measured(const Window& past, Time now, double phi) const {
 }
 
 double Auto::expected(const AutoCandidate& candidate, const Paces& rows, double phi) {
-  const Paces& paces = candidate.balance ? balanced_.of(rows, nominal_, {}) : rows;
+  const Paces& paces = candidate.balance ? balanced_.of(rows, nominal_, kAutoBalance) : rows;
   switch (candidate.estimate) {
     case AutoEstimate::kOfAll:
       return Progress::of_all(paces, phi);

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "base/spec.h"
+#include "policy/auto_candidates.h"
 #include "policy/catalogue.h"
 #include "policy/policy.h"
 
@@ -25,7 +26,7 @@ inline Time at(double seconds) {
 // How large mini-batches may be: `auto` balances them by itself where nothing is given.
 inline std::optional<BalanceOptions> most_of(const std::string& policy,
                                              const std::optional<BalanceOptions>& given) {
-  return policy == "auto" && !given ? std::optional(BalanceOptions{}) : given;
+  return policy == "auto" && !given ? std::optional(kAutoBalance) : given;
 }
 
 class CheckedDriver {

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/median.h"
+#include "policy/auto_candidates.h"
 #include "protocol/messages.h"
 #include "record/processor_use.h"
 #include "record/recorded_policies.h"
@@ -398,9 +399,8 @@ policy::FoundRun read_recorded_run(const std::string& directory,
   const auto summary = read_summary(files.summary());
   found.run.policy =
       follower.policies().policy(summary ? most_in_force(*summary) : "", found.notes);
-  found.run.given.balance = follower.policies().mostly_balanced()
-                                ? std::optional(policy::BalanceOptions{})
-                                : header.balance;
+  found.run.given.balance =
+      follower.policies().mostly_balanced() ? std::optional(policy::kAutoBalance) : header.balance;
   found.run.given.local_steps = header.local_steps;
   if (std::filesystem::exists(files.runtime_model())) {
     found.run.given.fitted = std::make_shared<const runtime_model::DeepWeights>(
