@@ -54,14 +54,19 @@ void RecordedPolicies::choose(Time at, std::uint32_t candidate) {
   changes_.push_back({.at = at, .policy = std::string(chosen.policy), .balanced = chosen.balance});
 }
 
-std::string RecordedPolicies::policy(const std::string& mostly,
-                                     std::vector<std::string>& notes) const {
-  if (lost_ && chosen_ && !mostly.empty()) {
+void RecordedPolicies::mostly(const std::string& candidate) {
+  if (lost_ && chosen_) {
+    mostly_ = candidate;
+  }
+}
+
+std::string RecordedPolicies::policy(std::vector<std::string>& notes) const {
+  if (!mostly_.empty()) {
     notes.push_back(
         "its policy was chosen in the run, and changed outside the sample; it is "
         "replayed as " +
-        mostly + " from end to end");
-    return mostly;
+        mostly_ + " from end to end");
+    return mostly_.substr(0, mostly_.find(" --"));
   }
   if (std::ranges::any_of(changes_, &Change::balanced)) {
     notes.push_back(std::string("`auto` balanced its mini-batches for a time; it is replayed ") +
@@ -85,6 +90,9 @@ std::string RecordedPolicies::policy(const std::string& mostly,
 }
 
 bool RecordedPolicies::mostly_balanced() const {
+  if (!mostly_.empty()) {
+    return mostly_.ends_with(" --balance");
+  }
   Duration balanced{};
   for (std::size_t i = 0; i < changes_.size(); ++i) {
     const Time until = i + 1 < changes_.size() ? changes_[i + 1].at : end_;

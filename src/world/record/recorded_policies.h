@@ -21,12 +21,12 @@ class RecordedPolicies {
   void follow(const LoggedDecision& decision, Time now);
   // Decisions were left out.
   void lose_track() { lost_ = true; }
+  // What `auto` had in force for the longest time, as a summary has it: where decisions were left
+  // out, it stands for all that `auto` chose.
+  void mostly(const std::string& candidate);
 
-  // All of them as one policy. Adds to `notes` what it does not tell. `mostly` stands for what
-  // `auto` chose where decisions were left out: what it had in force for the longest time; empty:
-  // not known.
-  [[nodiscard]] std::string policy(const std::string& mostly,
-                                   std::vector<std::string>& notes) const;
+  // All of them as one policy. Adds to `notes` what it does not tell.
+  [[nodiscard]] std::string policy(std::vector<std::string>& notes) const;
 
   // `auto` balanced mini-batches for more than half of the time.
   [[nodiscard]] bool mostly_balanced() const;
@@ -50,6 +50,7 @@ class RecordedPolicies {
   bool chosen_ = false;       // `auto` decided at any time.
   Time end_{};
   bool lost_ = false;
+  std::string mostly_;  // Empty: it is not needed.
 };
 
 }  // namespace outpace::record

@@ -38,9 +38,14 @@ class Recorded {
     return *this;
   }
 
-  std::string policy(const std::string& mostly = "") {
+  Recorded& mostly(const std::string& candidate) {
+    policies_.mostly(candidate);
+    return *this;
+  }
+
+  std::string policy() {
     notes_.clear();
-    return policies_.policy(mostly, notes_);
+    return policies_.policy(notes_);
   }
   [[nodiscard]] bool mostly_balanced() const { return policies_.mostly_balanced(); }
   [[nodiscard]] std::string note() const { return notes_.size() == 1 ? notes_.front() : ""; }
@@ -95,11 +100,16 @@ TEST(RecordedPolicies, SayHowBalancedMiniBatchesAreReplayed) {
 
 TEST(RecordedPolicies, AreWhatMostlyDecidedWhereDecisionsWereLeftOut) {
   Recorded chosen("auto");
-  chosen.seam(2.0, kSaps).lose_track();
-  EXPECT_EQ(chosen.policy("async"), "async");
+  chosen.seam(2.0, kSaps).mostly("async");
+  EXPECT_EQ(chosen.policy(), "switch(dynamic until seconds>2.000 then saps)") << "all is known";
+  EXPECT_EQ(chosen.lose_track().policy(), "switch(dynamic until seconds>2.000 then saps)");
+  EXPECT_EQ(chosen.mostly("async").policy(), "async");
   EXPECT_NE(chosen.note().find("replayed as async from end to end"), std::string::npos);
-  EXPECT_EQ(chosen.policy(), "switch(dynamic until seconds>2.000 then saps)");
-  EXPECT_EQ(Recorded("sync").lose_track().policy("async"), "sync");
+  EXPECT_FALSE(chosen.mostly_balanced());
+  EXPECT_EQ(chosen.mostly("dynamic --balance").policy(), "dynamic");
+  EXPECT_NE(chosen.note().find("as dynamic --balance from end to end"), std::string::npos);
+  EXPECT_TRUE(chosen.mostly_balanced());
+  EXPECT_EQ(Recorded("sync").lose_track().mostly("async").policy(), "sync");
 }
 
 TEST(RecordedPolicies, AreThatOfTheLogWhereOneHasPhasesOfItsOwn) {

@@ -397,10 +397,13 @@ policy::FoundRun read_recorded_run(const std::string& directory,
                       "run with updates");
   }
   const auto summary = read_summary(files.summary());
-  found.run.policy =
-      follower.policies().policy(summary ? most_in_force(*summary) : "", found.notes);
+  RecordedPolicies policies = follower.policies();
+  if (summary) {
+    policies.mostly(most_in_force(*summary));
+  }
+  found.run.policy = policies.policy(found.notes);
   found.run.given.balance =
-      follower.policies().mostly_balanced() ? std::optional(policy::kAutoBalance) : header.balance;
+      policies.mostly_balanced() ? std::optional(policy::kAutoBalance) : header.balance;
   found.run.given.local_steps = header.local_steps;
   if (std::filesystem::exists(files.runtime_model())) {
     found.run.given.fitted = std::make_shared<const runtime_model::DeepWeights>(

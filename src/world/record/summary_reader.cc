@@ -39,7 +39,7 @@ std::string most_in_force(const nlohmann::json& summary) {
       found = candidate.value("policy", "");
     }
   }
-  return found.substr(0, found.find(" --"));
+  return found;
 }
 
 double read_noise_scale(const std::string& directory) {

@@ -17,7 +17,7 @@ namespace outpace::record {
 // The gradient's noise scale, in examples; nothing if it was not measured.
 [[nodiscard]] std::optional<double> noise_scale(const nlohmann::json& summary);
 
-// The policy that `auto` had in force for the longest time, without --balance; empty if none was.
+// The policy that `auto` had in force for the longest time; empty if none was.
 [[nodiscard]] std::string most_in_force(const nlohmann::json& summary);
 
 // The noise scale for a run's directory. Throws a usage error that names the file if it has none.

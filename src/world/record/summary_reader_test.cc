@@ -36,7 +36,7 @@ TEST(SummaryReader, ReadsWhichPolicyAutoHadInForceForTheLongestTime) {
   const auto most = [](const char* text) { return most_in_force(nlohmann::json::parse(text)); };
   EXPECT_EQ(most(R"({"choice": {"candidates": [{"policy": "sync", "looks": 3},
                  {"policy": "dynamic --balance", "looks": 5}, {"policy": "saps", "looks": 0}]}})"),
-            "dynamic");
+            "dynamic --balance");
   for (const char* none : {"{}",
                            R"({"choice": null})",
                            R"({"choice": {"candidates": [7, {"policy": "sync", "looks": 0}]}})"}) {
