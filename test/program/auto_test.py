@@ -10,12 +10,16 @@ WORKERS = 4
 
 
 class Live(ProgramTest):
-    def test_a_run_says_what_it_expects_and_is_decided_again_as_it_was(self):
-        delays = self.path("delays.csv", "0.01,0.01,0.01,0.04\n" * 400)
+    def run_of(self, rows, updates):
         run = self.folder / "run"
         process = self.start("train", "--policy", "auto", "--workers", WORKERS, "--network", "mlp",
-                             "--delays", delays, "--updates", 200, "--out", run)
+                             "--delays", self.path("delays.csv", rows), "--updates", updates,
+                             "--out", run)
         self.assertEqual(process.wait(), 0, process.err)
+        return run, process
+
+    def test_a_run_says_what_it_expects_and_is_decided_again_as_it_was(self):
+        run, _ = self.run_of("0.01,0.01,0.01,0.04\n" * 400, 200)
         summary = json.loads((run / "summary.json").read_text())
         choice = summary["choice"]
         self.assertGreater(choice["looks"], 3)
@@ -33,14 +37,12 @@ class Live(ProgramTest):
         self.assertIn("all identical, and no invariant is broken", replayed.out)
         asked = self.start("whatif", run)
         self.assertEqual(asked.wait(), 0, asked.err)
-        self.assertRegex(asked.out, r"policy sync .* progress 0\.\d\d x")
+        self.assertRegex(asked.out, r"policy sync .* 0\.\d\d x", "it waits for the slow one")
+        if summary["gradient_noise_scale"]:  # Null where noise was all that was seen.
+            self.assertRegex(asked.out, r"policy sync .* progress \d\.\d\d x")
 
     def test_it_balances_machines_of_four_kinds_without_being_told(self):
-        delays = self.path("delays.csv", "0.01,0.02,0.03,0.04\n" * 2000)
-        run = self.folder / "run"
-        process = self.start("train", "--policy", "auto", "--workers", WORKERS, "--network", "mlp",
-                             "--delays", delays, "--updates", 600, "--out", run)
-        self.assertEqual(process.wait(), 0, process.err)
+        run, process = self.run_of("0.01,0.02,0.03,0.04\n" * 2000, 600)
         self.assertIn("auto: dynamic --balance follows ", process.err)
         self.assertRegex(process.err, r"policy is now dynamic --balance from version \d+ on")
         # The fastest computed more in an iteration than the slowest.
