@@ -167,6 +167,18 @@ class Control(Switching):
         for worker in job.workers:
             worker.wait()
 
+    def test_a_policy_under_which_the_filter_protects_from_nobody_is_refused(self):
+        job = LedgerJob(self, "sync", workers=3, epochs=10_000, options=("--filter", "median"))
+        job.until_gradients(0, 5)
+        asked = self.start("ctl", job.run, "set-policy", "async")
+        self.assertEqual(asked.wait(), EXIT_USAGE)
+        self.assertIn("--filter median beside --policy async: its updates are of 1 gradient", asked.err)
+        self.assertEqual(self.status(job)["policy"], "sync")
+        job.server.send(signal.SIGINT)
+        self.assertEqual(job.server.wait(), 130)
+        for worker in job.workers:
+            worker.wait()
+
     def test_a_rule_that_was_given_stays_and_a_warning_says_where_it_does_not_fit(self):
         job = LedgerJob(self, "sync", workers=2, epochs=10_000, staleness="none")
         job.until_gradients(0, 5)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "policy/auto_candidates.h"
 #include "policy/switch_spec.h"
+#include "server/policy_rules.h"
 #include "update/optimizer.h"
 
 namespace outpace::job {
@@ -476,12 +477,11 @@ Resolved resolve(const Training& training,
     move_steps_to_workers(training, resolved);
   }
   server::check(resolved.shard);
-  update::check_suits(resolved.shard.filter,
-                      {.policy = training.policy.text,
-                       .asynchronous = policy::is_asynchronous(training.policy),
-                       .workers = training.workers,
-                       .cutoff = policy->nominal_cutoff(training.workers),
-                       .stale = resolved.shard.staleness});
+  server::check_filter(resolved.shard.filter,
+                       training.policy,
+                       training.workers,
+                       {.fitted = options.fitted},
+                       resolved.shard.staleness);
   if (resolved.shard.filter.combines() && training.reduce == update::Reduce::kArrival) {
     throw usage_error("--reduce arrival conflicts with --filter " + training.filter.text +
                       ", which keeps all gradients of an update; remove --reduce");

@@ -17,6 +17,24 @@ bool is_one_of(Kind kind, std::initializer_list<Kind> kinds) {
 
 }  // namespace
 
+void check_filter(const update::FilterRule& filter,
+                  const Spec& policy,
+                  std::uint32_t workers,
+                  const policy::PolicyInputs& inputs,
+                  const update::StalenessRule& stale) {
+  const std::vector<policy::Phase> phases = policy::phases_of(policy);
+  for (const policy::Phase& phase : phases) {
+    const bool alone = phases.size() == 1;
+    update::check_suits(
+        filter,
+        {.policy = alone ? policy.text : policy.text + " (" + phase.words() + ")",
+         .asynchronous = policy::is_asynchronous(phase.policy),
+         .workers = workers,
+         .cutoff = policy::make_policy(phase.policy, workers, inputs)->nominal_cutoff(workers),
+         .stale = stale});
+  }
+}
+
 PolicyRules::PolicyRules(const std::optional<Spec>& policy,
                          std::optional<update::StalenessRule> given)
     : given_(given), staleness_(given_.value_or(update::StalenessRule::none())) {

@@ -12,9 +12,19 @@
 
 #include "base/archive.h"
 #include "base/spec.h"
+#include "policy/catalogue.h"
+#include "update/filter.h"
 #include "update/staleness.h"
 
 namespace outpace::server {
+
+// Throws a usage error if the filter would be useless under any phase of the policy, or if there is
+// no such policy. `inputs`: what it is made with. `stale`: the staleness rule in force.
+void check_filter(const update::FilterRule& filter,
+                  const Spec& policy,
+                  std::uint32_t workers,
+                  const policy::PolicyInputs& inputs,
+                  const update::StalenessRule& stale);
 
 class PolicyRules {
  public:

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/kept_test.h"
+#include "base/refusal_test.h"
 #include "policy/catalogue.h"
 
 namespace outpace::server {
@@ -72,6 +73,29 @@ TEST(PolicyRules, SayWhereARuleThatWasGivenDoesNotFit) {
     EXPECT_FALSE(rules_of(policy, given).misfit().has_value()) << policy << ", " << given;
   }
   EXPECT_FALSE(rules_of("async").misfit().has_value());
+}
+
+TEST(PolicyRules, AFilterHasToSuitEveryPhase) {
+  const auto refusal = [](const std::string& filter, const std::string& policy) {
+    return refusal_of([&] {
+      check_filter(update::FilterRule::parse(Spec::parse(filter)),
+                   Spec::parse(policy),
+                   8,
+                   {},
+                   update::StalenessRule::none());
+    });
+  };
+  EXPECT_EQ(refusal("median", "sync"), "accepted");
+  EXPECT_EQ(refusal("none", "auto"), "accepted");
+  EXPECT_EQ(refusal("median", "switch(sync until updates>5 then backup:cutoff=6)"), "accepted");
+  EXPECT_EQ(refusal("kardam:f=2", "switch(async until updates>5 then ssp:s=3)"), "accepted");
+  EXPECT_EQ(refusal("median", "auto"),
+            "--filter median beside --policy auto (saps): its updates are of 1 gradient, and this "
+            "filter takes at least 3; kardam filters single gradients");
+  EXPECT_NE(refusal("median", "switch(sync until updates>5 then async)").find("(async): its"),
+            std::string::npos);
+  EXPECT_NE(refusal("kardam:f=2", "switch(async until updates>5 then sync)").find("(sync): kardam"),
+            std::string::npos);
 }
 
 TEST(PolicyRules, AreKeptWhileAnotherPolicyComes) {

@@ -8,6 +8,7 @@
 #include "live/server.h"
 #include "policy/catalogue.h"
 #include "policy/switch_spec.h"
+#include "server/policy_rules.h"
 
 namespace outpace::live {
 
@@ -32,6 +33,11 @@ void Server::set_policy(Time now, wire::ConnectionId from, const protocol::SetPo
 std::string Server::why_not(const Spec& policy) const {
   (void)policy::make_policy(
       policy, options_.coordinator.workers, {.fitted = options_.policy_inputs.fitted});
+  server::check_filter(options_.shard.filter,
+                       policy,
+                       options_.coordinator.workers,
+                       {.fitted = options_.policy_inputs.fitted},
+                       options_.shard.staleness);
   if (admission_.end()) {
     return "the run is over: " + admission_.end()->why;
   }
