@@ -176,6 +176,10 @@ class Noise(Plan):
         plan = self.plan("--workers", "1,2", "--objective", "goodput", "--noise-from",
                          "dynamic:objective=progress")
         self.assertGreater(plan["noise_scale"], 1)
+        # Its last evaluation is what is reached.
+        noisy = json.loads((self.folder / "dynamic:objective=progress/summary.json").read_text())
+        self.assertEqual(plan["reached"]["what"], f"{100 * noisy['last_accuracy']:.1f} %")
+        self.assertGreater(plan["recommended"]["seconds_to_reached"], 0)
 
 
 class Calibrated(Plan):

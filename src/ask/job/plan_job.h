@@ -14,6 +14,7 @@
 #include "job/modelled_cluster.h"
 #include "job/option_list.h"
 #include "job/predict_job.h"
+#include "policy/recorded_run.h"
 
 namespace outpace::job {
 
@@ -36,9 +37,10 @@ struct PlanJob {
   double worker_cost = 1.0;  // An hour, as the next.
   double server_cost = 1.0;
   Objective objective = Objective::kRate;
-  std::optional<double> target;       // Examples per second, or goodput.
-  std::optional<double> noise_scale;  // Examples. With kGoodput, or else noise_from.
-  std::string noise_from;             // A run's directory; empty: none.
+  std::optional<double> target;            // Examples per second, or goodput.
+  std::optional<double> noise_scale;       // Examples. With kGoodput, or else noise_from.
+  std::string noise_from;                  // A run's directory; empty: none.
+  std::optional<policy::Reached> reached;  // By that run.
   std::uint32_t top = 10;
   bool json = false;
 };

@@ -35,6 +35,15 @@ struct RecordedWorker {
   std::optional<double> communication_seconds;
 };
 
+// How much a run had learnt by some time: at its target, or else at its last evaluation.
+struct Reached {
+  std::string what;         // "84.0 %", which is accuracy, or "loss 0.412": on the test set.
+  double seconds = 0.0;     // Above 0.
+  double examples = 0.0;    // Applied by then; above 0.
+  double in_update = 0.0;   // Examples of an update: the run's mean, above 0.
+  double stale_root = 0.0;  // sqrt(tau_max tau_mean) (progress.h), in updates.
+};
+
 struct RecordedRun {
   std::string policy;
   PolicyInputs given;
@@ -45,6 +54,7 @@ struct RecordedRun {
   std::uint32_t cores = 0;      // The server machine's; 0: not known, and nothing is made of it.
   double server_seconds = 0.0;  // Processor time for a gradient.
   std::optional<double> noise_scale{};  // Examples; nothing: it was not measured.
+  std::optional<Reached> reached{};     // Nothing: it evaluated nothing.
   // The whole run's rate, where what is here is a sample of it.
   std::optional<double> measured{};  // Examples a second.
 

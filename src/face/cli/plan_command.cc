@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -36,7 +37,9 @@ int plan(job::PlanJob job, const job::OptionList& chosen) {
     fit_gossip(chosen, job.topologies, job.cluster);
   }
   if (!job.noise_from.empty()) {
-    job.noise_scale = record::read_noise_scale(job.noise_from);
+    record::Learning learning = record::read_learning(job.noise_from);
+    job.noise_scale = learning.noise_scale;
+    job.reached = std::move(learning.reached);
   }
   const throughput::FoundPlan found = find(job, text, kind == job::ProfileKind::kCalibrated);
   for (const std::string& why : found.left_out) {

@@ -80,10 +80,10 @@ nlohmann::ordered_json or_null(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-std::vector<plot::Bar> bars_of(const std::vector<throughput::Answer>& answers) {
+std::vector<plot::Bar> bars_of(const WhatIfReport& report) {
   std::vector<plot::Bar> bars;
-  bars.reserve(answers.size());
-  for (const throughput::Answer& answer : answers) {
+  bars.reserve(report.answers.size());
+  for (const throughput::Answer& answer : report.answers) {
     plot::Bar bar{.name = answer.question,
                   .value = answer.ratio,
                   .words = fmt::format("{:.2f} x", answer.ratio)};
@@ -94,6 +94,9 @@ std::vector<plot::Bar> bars_of(const std::vector<throughput::Answer>& answers) {
     bar.words += ", " + shown::plain_rate(answer.examples_per_second) + "/s";
     if (answer.progress) {
       bar.words += fmt::format("; progress {:.2f} x", *answer.progress);
+    }
+    if (answer.seconds_to_reached) {
+      bar.words += fmt::format(", {} after {:.3g} s", report.reached, *answer.seconds_to_reached);
     }
     bar.emphasised = answer.question == "as it was";
     bars.push_back(std::move(bar));
@@ -129,6 +132,7 @@ WhatIfReport report_whatif(policy::FoundRun found, const job::WhatifJob& job) {
   WhatIfReport report{.run = job.run,
                       .measured = found.run.examples_per_second(),
                       .replayed = whatif.replayed_examples_per_second(),
+                      .reached = found.run.reached ? found.run.reached->what : "",
                       .answers = {whatif.as_it_was()},
                       .lost = {},
                       .notes = std::move(found.notes)};
@@ -157,6 +161,7 @@ std::string report_json(const WhatIfReport& report) {
                          {"examples_per_second", answer.examples_per_second},
                          {"ratio", answer.ratio},
                          {"progress", or_null(answer.progress)},
+                         {"seconds_to_reached", or_null(answer.seconds_to_reached)},
                          {"low", or_null(answer.low)},
                          {"high", or_null(answer.high)}});
   }
@@ -164,14 +169,18 @@ std::string report_json(const WhatIfReport& report) {
   for (const LostTo& one : report.lost) {
     lost.push_back({{"worker", index(one.worker)}, {"share", one.share}, {"alone", one.alone}});
   }
-  const nlohmann::ordered_json all{{"run", report.run},
-                                   {"policy", report.answers.front().policy},
-                                   {"workers", report.answers.front().workers},
-                                   {"measured_examples_per_second", report.measured},
-                                   {"replayed_examples_per_second", report.replayed},
-                                   {"questions", std::move(questions)},
-                                   {"lost_to_workers", std::move(lost)},
-                                   {"notes", report.notes}};
+  const nlohmann::ordered_json all{
+      {"run", report.run},
+      {"policy", report.answers.front().policy},
+      {"workers", report.answers.front().workers},
+      {"measured_examples_per_second", report.measured},
+      {"replayed_examples_per_second", report.replayed},
+      {"reached",
+       report.reached.empty() ? nlohmann::ordered_json(nullptr)
+                              : nlohmann::ordered_json(report.reached)},
+      {"questions", std::move(questions)},
+      {"lost_to_workers", std::move(lost)},
+      {"notes", report.notes}};
   return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -181,7 +190,7 @@ std::string report_text(const WhatIfReport& report) {
                                  report.measured,
                                  report.replayed,
                                  100.0 * (report.replayed / report.measured - 1.0));
-  text += plot::bar_lines(bars_of(report.answers), kBarWidth) + "\n";
+  text += plot::bar_lines(bars_of(report), kBarWidth) + "\n";
   text += lost_in_words(report.lost) + "\n";
   for (const std::string& note : report.notes) {
     text += "note: " + note + "\n";
@@ -194,7 +203,7 @@ std::string report_plot(const WhatIfReport& report) {
   return plot::bar_plot_of(
       {.title = fmt::format("What if? {}", headline(name.empty() ? report.run : name, report)),
        .unit = "times as many examples per second as the run",
-       .bars = bars_of(report.answers),
+       .bars = bars_of(report),
        .notes = {lost_in_words(report.lost),
                  fmt::format("as it was: {:.1f} examples/s measured, {:.1f} replayed; lines: nine "
                              "in ten resamplings of the record's time",

@@ -16,6 +16,7 @@ struct WhatIfReport {
   std::string run;                          // As the user named it.
   double measured = 0.0;                    // Examples per second.
   double replayed = 0.0;                    // Examples per second.
+  std::string reached = {};                 // What the answers' seconds_to_reached are to.
   std::vector<throughput::Answer> answers;  // The first is the run as it was.
   std::vector<throughput::LostTo> lost;
   std::vector<std::string> notes;  // What the record does not say.

@@ -99,12 +99,16 @@ TEST(WhatIfReport, IsTextForPeople) {
 TEST(WhatIfReport, SaysWhatIsLearntWhereTheNoiseIsKnown) {
   policy::FoundRun found = uneven_run();
   found.run.noise_scale = 8.0;  // Two gradients.
+  found.run.reached = {.what = "84.0 %", .seconds = 36.0};
   const WhatIfReport report = report_whatif(std::move(found), job_of("runs/x"));
-  EXPECT_NE(report_text(report).find("3.00 x (3.00 to 3.00), 120/s; progress 3.60 x\n"),
+  EXPECT_NE(report_text(report).find(
+                "3.00 x (3.00 to 3.00), 120/s; progress 3.60 x, 84.0 % after 10 s\n"),
             std::string::npos)
       << report_text(report);
   const auto json = nlohmann::json::parse(report_json(report));
   EXPECT_NEAR(json["questions"][2]["progress"].get<double>(), 3.6, 1e-9);
+  EXPECT_EQ(json["reached"], "84.0 %");
+  EXPECT_NEAR(json["questions"][2]["seconds_to_reached"].get<double>(), 10.0, 1e-9);
 }
 
 TEST(WhatIfReport, IsAnObjectForPrograms) {

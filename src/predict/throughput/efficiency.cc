@@ -13,6 +13,11 @@ double efficiency(double noise_scale, const Batches& batches) {
   return (noise_scale + batches.first) / (noise_scale + batches.mixed);
 }
 
+double examples_to(const policy::Reached& reached, double noise_scale, double mixed) {
+  const double mixed_then = reached.in_update * (1.0 + reached.stale_root);
+  return reached.examples / efficiency(noise_scale, {.mixed = mixed, .first = mixed_then});
+}
+
 namespace {
 
 // The staleness if no worker waits, by how often each computes: sqrt(tau_max tau_avg). The mean

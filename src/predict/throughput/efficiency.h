@@ -23,6 +23,7 @@
 
 #pragma once
 
+#include "policy/recorded_run.h"
 #include "throughput/coarse_cluster.h"
 
 namespace outpace::throughput {
@@ -34,6 +35,10 @@ struct Batches {
 
 // EFF. `noise_scale` is phi. REQUIRES: all above 0 and finite.
 [[nodiscard]] double efficiency(double noise_scale, const Batches& batches);
+
+// The examples that updates of `mixed` take for what the run reached: its own, as 1 / EFF of both
+// says. It had M = (1 + sqrt(tau_max tau_avg)) of its updates' examples, too. REQUIRES: as above.
+[[nodiscard]] double examples_to(const policy::Reached& reached, double noise_scale, double mixed);
 
 // M in gradients, by the coarse models: the cutoff of a round; 1 + sqrt(tau_max tau_avg) where
 // nobody waits; otherwise one per worker, as all are in flight. A ring and a gossip also mix one

@@ -18,6 +18,14 @@ TEST(Efficiency, IsTheRatioOfTheExamplesThatTheLossTakes) {
   }
 }
 
+// A run of updates of 32, twice as stale, took 5,000 examples: fresh ones of 96 teach as much.
+TEST(Efficiency, TellsTheExamplesThatAnotherClusterTakes) {
+  const policy::Reached reached{
+      .what = "84.0 %", .seconds = 10, .examples = 5000, .in_update = 32, .stale_root = 2};
+  EXPECT_NEAR(examples_to(reached, 104, 96), 5000, 1e-9);
+  EXPECT_NEAR(examples_to(reached, 104, 296), 10000, 1e-9) << "(104 + 296) / (104 + 96)";
+}
+
 TEST(Efficiency, OfMoreNoiseLargeUpdatesCostLess) {
   EXPECT_LT(efficiency(10, {.mixed = 320, .first = 32}), 0.13);
   EXPECT_GT(efficiency(1e6, {.mixed = 320, .first = 32}), 0.999);

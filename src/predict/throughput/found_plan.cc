@@ -17,6 +17,10 @@ namespace {
 void weigh(const job::PlanJob& job, double batch, PlanRow& row) {
   if (job.objective == job::Objective::kGoodput) {
     row.efficiency = efficiency(*job.noise_scale, {.mixed = row.mixed_examples, .first = batch});
+    if (job.reached && row.is_modelled) {
+      row.seconds_to_reached =
+          examples_to(*job.reached, *job.noise_scale, row.mixed_examples) / row.examples_per_second;
+    }
   }
 }
 

@@ -23,7 +23,9 @@ struct PlanRow {
   std::optional<double> high;
   double mixed_examples = 0.0;       // M of throughput/efficiency.h.
   std::optional<double> efficiency;  // For --objective goodput.
-  double cost = 0.0;                 // An hour.
+  // Until what a run reached is reached again: for --noise-from of one that says it.
+  std::optional<double> seconds_to_reached;
+  double cost = 0.0;  // An hour.
   std::string bottleneck;
   bool is_modelled = true;            // By the model; otherwise there is no rate yet.
   std::vector<std::string> warnings;  // Where a calibrated profile extrapolates.

@@ -21,6 +21,11 @@ bool counts_worth(const job::PlanJob& job) {
   return job.objective == job::Objective::kGoodput;
 }
 
+// The header of the seconds until what a run reached is reached again.
+std::string to_reached(const job::PlanJob& job) {
+  return "s to " + job.reached->what;
+}
+
 bool reaches(const job::PlanJob& job, const PlanRow& row) {
   return !job.target || row.value() >= *job.target;
 }
@@ -122,6 +127,13 @@ std::string recommendation(const job::PlanJob& job, const FoundPlan& found) {
                                   why_of(job, found),
                                   chosen_from(found));
   fmt::format_to(std::back_inserter(words), " Its bottleneck is {}.", first.bottleneck);
+  if (first.seconds_to_reached) {
+    words += fmt::format(" It should reach {} after {:.3g} s; {} took {:.3g} s.",
+                         job.reached->what,
+                         *first.seconds_to_reached,
+                         job.noise_from,
+                         job.reached->seconds);
+  }
   if (job.target && first.low && *first.low * first.efficiency.value_or(1.0) < *job.target) {
     words += " Its interval begins below the target.";
   }
@@ -186,6 +198,9 @@ std::string rows_of_plan(const job::PlanJob& job, const FoundPlan& found) {
   add(true, "interval");
   add(counts_worth(job), "worth");
   add(counts_worth(job), "goodput/s");
+  if (job.reached) {
+    columns.push_back({to_reached(job)});
+  }
   add(true, "cost/h");
   add(true, counts_worth(job) ? "goodput/cost" : "examples/cost");
   columns.push_back({"bottleneck", TextTable::Align::kLeft});
@@ -208,6 +223,9 @@ std::string rows_of_plan(const job::PlanJob& job, const FoundPlan& found) {
     if (counts_worth(job)) {
       cells.push_back(row.efficiency ? fmt::format("{:.2f}", *row.efficiency) : "-");
       cells.push_back(shown::rate(row.value()));
+    }
+    if (job.reached) {
+      cells.push_back(row.seconds_to_reached ? shown::brief(*row.seconds_to_reached) : "-");
     }
     cells.push_back(fmt::format("{:.2f}", row.cost));
     cells.push_back(shown::rate(row.for_cost()));
@@ -288,6 +306,7 @@ nlohmann::ordered_json plan_row_json(const PlanRow& row) {
           {"efficiency", value_or_null(row.efficiency)},
           {"goodput",
            row.efficiency ? nlohmann::ordered_json(row.value()) : nlohmann::ordered_json(nullptr)},
+          {"seconds_to_reached", value_or_null(row.seconds_to_reached)},
           {"cost_per_hour", row.cost},
           {"per_cost", row.for_cost()},
           {"bottleneck", row.bottleneck},
@@ -309,6 +328,10 @@ std::string plan_json(const job::PlanJob& job, const FoundPlan& found) {
       {"target_reached",
        job.target ? nlohmann::ordered_json(reached) : nlohmann::ordered_json(nullptr)},
       {"noise_scale", value_or_null(job.noise_scale)},
+      {"reached",
+       job.reached ? nlohmann::ordered_json(
+                         {{"what", job.reached->what}, {"seconds", job.reached->seconds}})
+                   : nlohmann::ordered_json(nullptr)},
       {"worker_cost_per_hour", job.worker_cost},
       {"server_cost_per_hour", job.server_cost},
       {"configurations", found.choices},

@@ -98,6 +98,26 @@ TEST(PlanText, ShowsGoodputWhereItCounts) {
       std::string::npos);
 }
 
+TEST(PlanText, SaysWhenItLearnsWhatARunReached) {
+  job::PlanJob job;
+  job.objective = job::Objective::kGoodput;
+  job.noise_from = "runs/x";
+  job.reached = {.what = "84.0 %", .seconds = 41, .examples = 1e4, .in_update = 32};
+  FoundPlan found = small_plan();
+  found.best.front().efficiency = 0.5;
+  found.best.front().seconds_to_reached = 12.34;
+  const std::string table = plan_table(job, found);
+  EXPECT_NE(table.find("goodput/s  s to 84.0 %"), std::string::npos) << table;
+  EXPECT_NE(
+      recommendation(job, found).find("It should reach 84.0 % after 12.3 s; runs/x took 41 s."),
+      std::string::npos)
+      << recommendation(job, found);
+  const auto json = nlohmann::json::parse(plan_json(job, found));
+  EXPECT_EQ(json["reached"]["what"], "84.0 %");
+  EXPECT_EQ(json["plan"][0]["seconds_to_reached"], 12.34);
+  EXPECT_TRUE(json["plan"][1]["seconds_to_reached"].is_null());
+}
+
 TEST(PlanText, IsAnObjectForPrograms) {
   job::PlanJob job;
   job.target = 1550.0;

@@ -229,15 +229,23 @@ WhatIf::Rates WhatIf::simulate(const Scenario& scenario, const Blocks& blocks) c
           .progress = progress_of(done)};
 }
 
+void WhatIf::add_progress(double progress, Answer& answer) const {
+  if (!(as_it_was_.front().progress > 0.0 && progress > 0.0)) {
+    return;
+  }
+  answer.progress = progress / as_it_was_.front().progress;
+  if (run_.reached) {
+    answer.seconds_to_reached = run_.reached->seconds / *answer.progress;
+  }
+}
+
 Answer WhatIf::answer(const Scenario& scenario) const {
   Answer answer{.question = scenario.question,
                 .policy = scenario.policy,
                 .workers = static_cast<std::uint32_t>(scenario.seats.size())};
   const Rates rates = simulate(scenario, blocks_.front());
   answer.ratio = rates.examples / as_it_was_.front().examples;
-  if (as_it_was_.front().progress > 0.0) {
-    answer.progress = rates.progress / as_it_was_.front().progress;
-  }
+  add_progress(rates.progress, answer);
   answer.examples_per_second = run_.examples_per_second() * answer.ratio;
   std::vector<double> ratios;
   ratios.reserve(blocks_.size());
@@ -257,9 +265,7 @@ Answer WhatIf::answer(const Scenario& scenario) const {
 Answer WhatIf::as_it_was() const {
   Answer was{.question = "as it was", .policy = run_.policy, .workers = count()};
   was.examples_per_second = run_.examples_per_second();
-  if (as_it_was_.front().progress > 0.0) {
-    was.progress = 1.0;
-  }
+  add_progress(as_it_was_.front().progress, was);
   return was;
 }
 

@@ -35,6 +35,8 @@ struct Answer {
   // sooner the loss should be as low. Nothing if the noise scale was not measured, or with local
   // steps.
   std::optional<double> progress;
+  // Until what the run reached would have been reached. Nothing if it reached nothing, or as above.
+  std::optional<double> seconds_to_reached;
   // The interval that has nine in ten resamplings of the record's time; nothing if it is too short.
   std::optional<double> low;
   std::optional<double> high;
@@ -104,6 +106,8 @@ class WhatIf {
   };
   [[nodiscard]] Rates simulate(const Scenario& scenario, const Blocks& blocks) const;
   [[nodiscard]] double progress_of(const server::Statistics& done) const;
+  // Completes the answer by how much sooner it learns.
+  void add_progress(double progress, Answer& answer) const;
   [[nodiscard]] double seconds_an_example(const Scenario& scenario) const;
 
   // Constant after construction.

@@ -154,6 +154,16 @@ TEST(WhatIf, ProgressIsToldWhereTheNoiseIsKnown) {
             whatif.under("backup:cutoff=3").progress.value());
 }
 
+TEST(WhatIf, WhatTheRunReachedIsReachedAsMuchSooner) {
+  policy::RecordedRun run = uneven();
+  run.reached = {.what = "84.0 %", .seconds = 36.0};
+  EXPECT_FALSE(WhatIf(run, {}).without(3).seconds_to_reached.has_value()) << "no noise scale";
+  run.noise_scale = 2.0 * kBatch;
+  const WhatIf whatif(run, {});
+  EXPECT_DOUBLE_EQ(whatif.as_it_was().seconds_to_reached.value(), 36.0);
+  EXPECT_DOUBLE_EQ(whatif.without(3).seconds_to_reached.value(), 36.0 * (10.0 / 6) / (30.0 / 5));
+}
+
 TEST(WhatIf, ProgressOfPhasesIsNotKnown) {
   policy::RecordedRun run = recorded("sync", "constant(100ms)", 2, {.local_steps = 2});
   run.noise_scale = 8.0;

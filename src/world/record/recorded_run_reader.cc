@@ -426,6 +426,7 @@ policy::FoundRun read_recorded_run(const std::string& directory,
       add_processors(*summary, found.run);
     }
     found.run.noise_scale = noise_scale(*summary);
+    found.run.reached = reached(*summary);
     const bool simulated = summary->contains("simulated_seconds");
     // The summary's times are of the whole run.
     if (log.gap().empty() && (simulated || !config.delayed)) {

@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "policy/recorded_run.h"
+
 namespace outpace::record {
 
 // Nothing if there is no such file: the run was killed. Throws a usage error that names the file if
@@ -20,7 +22,15 @@ namespace outpace::record {
 // The policy that `auto` had in force for the longest time; empty if none was.
 [[nodiscard]] std::string most_in_force(const nlohmann::json& summary);
 
-// The noise scale for a run's directory. Throws a usage error that names the file if it has none.
-[[nodiscard]] double read_noise_scale(const std::string& directory);
+// What the run had learnt, and after how long; nothing if it tells no accuracy and no loss.
+[[nodiscard]] std::optional<policy::Reached> reached(const nlohmann::json& summary);
+
+// What a run's directory tells of learning. Throws a usage error that names the file if it has no
+// noise scale.
+struct Learning {
+  double noise_scale = 0.0;  // Examples.
+  std::optional<policy::Reached> reached;
+};
+[[nodiscard]] Learning read_learning(const std::string& directory);
 
 }  // namespace outpace::record

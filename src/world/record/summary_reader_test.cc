@@ -16,7 +16,7 @@ void put_summary(const std::filesystem::path& path, const std::string& text) {
 
 TEST(SummaryReader, ReadsTheNoiseScaleOfARunThatMeasuredIt) {
   const TemporaryDirectory directory;
-  const auto scale = [&] { return read_noise_scale(directory.path().string()); };
+  const auto scale = [&] { return read_learning(directory.path().string()).noise_scale; };
   EXPECT_NE(refusal_of([&] { (void)scale(); }).find("summary.json: cannot be read"),
             std::string::npos);
   put_summary(directory / "summary.json", R"({"gradient_noise_scale": 24.5})");
@@ -30,6 +30,35 @@ TEST(SummaryReader, ReadsTheNoiseScaleOfARunThatMeasuredIt) {
               std::string::npos)
         << none;
   }
+}
+
+TEST(SummaryReader, ReadsWhatARunReachedAtItsTarget) {
+  const auto found = reached(nlohmann::json::parse(
+      R"({"target_accuracy": 0.84, "seconds_to_target": 12.0, "examples_per_second": 1000.0,
+          "updates": 50, "examples": 20000, "staleness": {"mean": 4.0, "p99": 9},
+          "evaluations": [{"seconds": 20.0, "accuracy": 0.9}]})"));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->what, "84.0 %");
+  EXPECT_EQ(found->seconds, 12.0);
+  EXPECT_EQ(found->examples, 12000.0);
+  EXPECT_EQ(found->in_update, 400.0);
+  EXPECT_EQ(found->stale_root, 6.0);
+}
+
+TEST(SummaryReader, ReadsWhatARunReachedAtItsEnd) {
+  const auto end = [](const std::string& evaluation, const std::string& updates = "50") {
+    return reached(nlohmann::json::parse(
+        R"({"target_accuracy": 0.84, "seconds_to_target": null, "examples_per_second": 1000.0,
+            "updates": )" +
+        updates + R"(, "examples": 20000, "evaluations": [)" + evaluation + "]}"));
+  };
+  EXPECT_EQ(end(R"({"seconds": 20.0, "accuracy": 0.8123, "loss": 0.7})")->what, "81.2 %");
+  EXPECT_EQ(end(R"({"seconds": 20.0, "accuracy": null, "loss": 0.7})")->what, "loss 0.7");
+  EXPECT_EQ(end(R"({"seconds": 20.0, "loss": 0.7})")->examples, 20000.0);
+  for (const char* none : {"", "7", "{}", R"({"loss": 0.7})", R"({"seconds": 0, "loss": 0.7})"}) {
+    EXPECT_FALSE(end(none).has_value()) << none;
+  }
+  EXPECT_FALSE(end(R"({"seconds": 20.0, "loss": 0.7})", "0").has_value());
 }
 
 TEST(SummaryReader, ReadsWhichPolicyAutoHadInForceForTheLongestTime) {
