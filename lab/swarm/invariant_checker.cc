@@ -48,8 +48,7 @@ InvariantChecker::InvariantChecker(const Plan& plan, bool keeps_events)
 InvariantChecker::Known InvariantChecker::nothing() const {
   Known known{.decisions = {Spec::parse(plan_.policy),
                             plan_.workers,
-                            balance_of(plan_),
-                            plan_.local_steps > 0},
+                            {.balance = balance_of(plan_), .local_steps = plan_.local_steps}},
               .coordination = {plan_.workers, silence_of(plan_), progress_of(plan_)},
               .state = {},
               .audit = std::nullopt};

@@ -125,6 +125,14 @@ class Loading(unittest.TestCase):
             with self.assertRaisesRegex(op.OutpaceError, "drop_last=True needs the size"):
                 Loader(job, data_of(range(4), {}), {}, drop_last=True)
 
+    def test_mini_batches_of_other_sizes_are_refused_where_short_ones_are_left_out(self):
+        with mock.patch.dict(os.environ, {"OUTPACE_BATCH": "3"}):
+            loader = Loader(Leasing([Lease([0, 1, 2, 3, 4])]), data_of(range(9), {}), {},
+                            drop_last=True)
+            with self.assertRaisesRegex(op.OutpaceError, "--batch 3 examples, and one has 5: remove "
+                                        "--balance"):
+                list(loader)
+
     def test_knows_what_a_loader_knows(self):
         loader = Loader(Leasing([]), data_of(range(100), {}), {"num_workers": 2}, accumulate=4)
         self.assertEqual((loader.dataset, loader.num_workers), (range(100), 2))

@@ -141,7 +141,8 @@ class Job(abc.ABC):
 
         With a server they are what it leases to this worker: over an epoch, all workers together
         use every example exactly once. Their size is the server's --batch, or another one under
-        --balance and --policy auto. `batch_size` counts where there is no server (default 32).
+        --balance, or under --policy auto with --balance-most. `batch_size` counts where there is no
+        server (default 32).
         """
 
     @abc.abstractmethod
@@ -158,7 +159,8 @@ class Job(abc.ABC):
         together, make an epoch, and each worker takes those of its mini-batches from a stream of its
         own, which begins again when it has ended.
 
-        With `drop_last`, a mini-batch of fewer examples, which the run's end may have, is left out.
+        With `drop_last`, a mini-batch of fewer examples, which the run's end may have, is left out,
+        and mini-batches in proportion to the workers' speeds (--balance) are refused.
 
         With `accumulate`, it gives each mini-batch in this many slices, whose gradients add up:
         backward(loss / accumulate) is True after the last one, when optimizer.step() is to come.

@@ -145,6 +145,7 @@ class Loader:
                 if self._job.begin_unleased():
                     yield _unleased.load(self._data, self._options)
                 return
+            self._check_size(len(minibatch.indices))
             if len(minibatch.indices) < self._least:
                 self._job.leave_out(minibatch)
                 continue
@@ -161,6 +162,14 @@ class Loader:
             except GeneratorExit:  # The script has left its loop.
                 self._job.give_up(minibatch)
                 raise
+
+    def _check_size(self, size: int) -> None:
+        """Raises OutpaceError if mini-batches have sizes of their own, and the script takes one size
+        alone: those of slow workers would all be left out."""
+        if self._least > 1 and size > self._least + 1:  # A last example may be with the one before.
+            raise OutpaceError(
+                f"loader: drop_last=True takes mini-batches of --batch {self._least} examples, and "
+                f"one has {size}: remove --balance or --balance-most, or drop_last")
 
     def _load(self, indices: List[int], ahead: List[List[int]]) -> Any:
         if self._stream is not None:

@@ -103,7 +103,7 @@ struct Value<server::CheckpointEvery> {
 };
 
 struct ServerJob {
-  Training training{.optimizer = Spec::parse(kScriptOptimizer)};
+  Training training{.may_balance = kOneSize, .optimizer = Spec::parse(kScriptOptimizer)};
   Membership membership;
   Serving serving;
   Checkpoints checkpoints;

@@ -25,7 +25,7 @@ struct Choices<ShowOutput> {
 };
 
 struct RunJob {
-  Training training{.optimizer = Spec::parse(kScriptOptimizer)};
+  Training training{.may_balance = kOneSize, .optimizer = Spec::parse(kScriptOptimizer)};
   Membership membership;
   Serving serving;
   Checkpoints checkpoints;

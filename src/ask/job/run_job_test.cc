@@ -7,6 +7,11 @@
 namespace outpace::job {
 namespace {
 
+TEST(RunJob, KeepsAScriptsMiniBatchesOfOneSizeUnderAuto) {
+  EXPECT_EQ(may_balance(RunJob{}.training).most, 1.0);
+  EXPECT_EQ(may_balance(ServerJob{}.training).most, 1.0);
+}
+
 TEST(RunJob, TakesTheScriptsOptimizerUnlessAnOptionSaysOtherwise) {
   RunJob job;
   EXPECT_EQ(conflicts_with_script(job.training), "");

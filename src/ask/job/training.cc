@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "job/outer_optimizer.h"
 #include "policy/auto_candidates.h"
 #include "policy/switch_spec.h"
 #include "server/policy_rules.h"
@@ -22,7 +23,6 @@ constexpr double kRateMost = 1e6;
 constexpr const char* kOuterByDefault = "nesterov:mu=0.9,lr=0.7";
 // Where pushes are a round old, a velocity of mu = 0.9 swings (docs/local-steps.md).
 constexpr const char* kOuterWhereStale = "nesterov:mu=0.5,lr=0.7";
-constexpr double kOuterRate = 0.7;
 
 constexpr std::uint64_t kEpochsByDefault = 5;
 constexpr std::uint64_t kEpochsTowardsTarget = 50;
@@ -42,8 +42,9 @@ void declare_policy(OptionList& options, Training& training) {
   options
       .add("balance-most",
            training.balance_most,
-           "Largest mini-batch under --balance, in multiples of --batch")
-      .default_words("4")
+           "Largest mini-batch under --balance, in multiples of --batch; without --balance, the "
+           "largest that --policy auto may make")
+      .default_words("4; auto: " + number_text(training.may_balance.most))
       .between(1.0, policy::kShareMost);
   options
       .add("runtime-model",
@@ -322,31 +323,6 @@ double rate_in_force(const Training& training) {
   return training.rate.value_or(finds_its_own ? 1.0 : 0.1);
 }
 
-OuterOptimizer parse_outer(const Spec& spec) {
-  OuterOptimizer outer{.optimizer = {.name = spec.name, .options = {}, .text = spec.name}};
-  Spec rate{.name = spec.name, .options = {}, .text = spec.text};
-  const auto pass_on = [&to = outer.optimizer](const std::string& key, const std::string& value) {
-    to.text += to.options.empty() ? ":" : ",";
-    to.text.append(key).append(key.empty() ? "" : "=").append(value);
-    to.options.emplace_back(key, value);
-  };
-  bool says_over = false;
-  for (const auto& [key, value] : spec.options) {
-    says_over = says_over || key == "over";
-    if (key == "lr") {
-      rate.options.emplace_back(key, value);
-    } else {
-      pass_on(key, value);
-    }
-  }
-  if (spec.name == "nesterov" && !says_over) {
-    pass_on("over", "delayed");
-  }
-  outer.rate = SpecReader("outer optimizer", rate).number("lr", kOuterRate, 0.0, kRateMost);
-  (void)update::make_optimizer(outer.optimizer, 1);
-  return outer;
-}
-
 std::string outer_optimizer_in_force(const Training& training) {
   if (training.outer_optimizer) {
     return training.outer_optimizer->text;
@@ -356,7 +332,7 @@ std::string outer_optimizer_in_force(const Training& training) {
 
 std::optional<policy::BalanceOptions> balance_in_force(const Training& training) {
   if (!training.balance) {
-    if (training.balance_most) {
+    if (training.balance_most && training.policy.name != policy::kAuto) {
       throw usage_error("--balance-most without --balance; add --balance, or remove it");
     }
     return std::nullopt;
@@ -364,6 +340,16 @@ std::optional<policy::BalanceOptions> balance_in_force(const Training& training)
   policy::BalanceOptions balance;
   balance.most = training.balance_most.value_or(balance.most);
   return balance;
+}
+
+policy::BalanceOptions may_balance(const Training& training) {
+  return {.most = training.balance_most.value_or(training.may_balance.most)};
+}
+
+bool scale_invariant(const Training& training) {
+  return !training.local_steps &&
+         (training.optimizer.text == kScriptOptimizer ||
+          update::make_optimizer(training.optimizer, 1)->scale_invariant());
 }
 
 void check_runtime_model(const Training& training) {
@@ -437,7 +423,10 @@ Resolved resolve(const Training& training,
   const policy::Entry& entry = policy::find(training.policy.name);
   Resolved resolved;
   resolved.policy = training.policy;
-  resolved.policy_inputs = {.balance = balance_in_force(training), .fitted = options.fitted};
+  resolved.policy_inputs = {.balance = balance_in_force(training),
+                            .may_balance = may_balance(training),
+                            .scale_invariant = scale_invariant(training),
+                            .fitted = options.fitted};
   const std::uint32_t most = workers_at_most(training);
   const auto policy = policy::make_policy(training.policy, most, {.fitted = options.fitted});
   check_scales_once(training, *policy);

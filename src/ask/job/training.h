@@ -51,15 +51,18 @@ struct Choices<update::RateScale> {
 
 // --optimizer script: the optimizer that the workers' script brings; sgd if it brings none.
 inline constexpr const char* kScriptOptimizer = "script";
+// A script may need mini-batches of one size, so that `auto` balances them only if it is told.
+inline constexpr policy::BalanceOptions kOneSize{.most = 1.0};
 
 struct Training {
   std::uint32_t workers = 8;
   std::optional<std::uint32_t> max_workers;  // Nothing: workers.
   Spec policy = Spec::parse("dynamic");
   bool balance = false;
-  std::optional<double> balance_most;  // Nothing: as BalanceOptions has it.
-  std::string runtime_model;           // A file; empty: none.
-  std::optional<Spec> staleness;       // Nothing: the policy's default.
+  std::optional<double> balance_most;  // Nothing: as BalanceOptions has it; `auto`, as the next.
+  policy::BalanceOptions may_balance = policy::kAutoBalance;
+  std::string runtime_model;      // A file; empty: none.
+  std::optional<Spec> staleness;  // Nothing: the policy's default.
   Spec optimizer = Spec::parse("sgd");
   std::optional<double> rate;  // Nothing: the optimizer's default.
   Spec schedule = Spec::parse("constant");
@@ -116,19 +119,19 @@ struct Membership {
 // The learning rate in force: given, or the optimizer's default.
 [[nodiscard]] double rate_in_force(const Training& training);
 
-// What steps the server's weights along what phases of local steps have changed.
-struct OuterOptimizer {
-  Spec optimizer;  // As update::make_optimizer() takes it.
-  double rate = 0.7;
-};
-// "nesterov:mu=0.9,lr=0.7" and such: an optimizer with its learning rate among its options. Throws
-// a usage error. A nesterov is a delayed one (update/delayed_nesterov.h) unless it says over=.
-[[nodiscard]] OuterOptimizer parse_outer(const Spec& spec);
 // As the user wrote it, or the policy's default.
 [[nodiscard]] std::string outer_optimizer_in_force(const Training& training);
 
 // Whether and how mini-batches are balanced. Throws a usage error that names the option.
 [[nodiscard]] std::optional<policy::BalanceOptions> balance_in_force(const Training& training);
+
+// How far `auto` may balance them by itself.
+[[nodiscard]] policy::BalanceOptions may_balance(const Training& training);
+
+// Whether the server's steps are as long whatever the gradient's length is. What the optimizer of a
+// script is, is not known before its workers have come: it counts as one of these, which `auto`
+// leaves for updates of single gradients less readily.
+[[nodiscard]] bool scale_invariant(const Training& training);
 
 // Throws a usage error if a runtime model is given to a policy that uses none.
 void check_runtime_model(const Training& training);

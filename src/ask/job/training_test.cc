@@ -51,28 +51,6 @@ TEST(Training, LocalStepsTakeTheOptimizerAndTheServerTakesAnOuterOne) {
   EXPECT_EQ(resolved(Given().job).policy_inputs.local_steps, 0U);
 }
 
-TEST(Training, ReadsTheRateOfAnOuterOptimizer) {
-  const OuterOptimizer mean = parse_outer(Spec::parse("sgd:lr=1"));
-  EXPECT_EQ(mean.optimizer.text, "sgd");
-  EXPECT_EQ(mean.rate, 1.0);
-  const OuterOptimizer momentum = parse_outer(Spec::parse("momentum:mu=0.5,lr=0.25,over=update"));
-  EXPECT_EQ(momentum.optimizer.text, "momentum:mu=0.5,over=update");
-  EXPECT_EQ(momentum.rate, 0.25);
-  EXPECT_EQ(parse_outer(Spec::parse("nesterov")).rate, 0.7);
-  EXPECT_THROW((void)parse_outer(Spec::parse("nesterov:lr=-1")), Error);
-  EXPECT_THROW((void)parse_outer(Spec::parse("nesterof")), Error);
-  EXPECT_THROW((void)parse_outer(Spec::parse("sgd:rate=1")), Error);
-}
-
-TEST(Training, AnOuterNesterovIsDelayedUnlessItSaysOtherwise) {
-  const auto outer = [](const char* spec) { return parse_outer(Spec::parse(spec)).optimizer.text; };
-  EXPECT_EQ(outer("nesterov"), "nesterov:over=delayed");
-  EXPECT_EQ(outer("nesterov:0.8,lr=0.5"), "nesterov:0.8,over=delayed");
-  EXPECT_EQ(outer("nesterov:over=round"), "nesterov:over=round");
-  EXPECT_EQ(outer("nesterov:over=update,lr=1"), "nesterov:over=update");
-  EXPECT_EQ(outer("momentum:mu=0.5"), "momentum:mu=0.5");
-}
-
 TEST(Training, TheDefaultOuterOptimizerSuitsEveryPhaseOfThePolicy) {
   for (const auto& [policy, expected] :
        {std::pair{"sync", "nesterov:mu=0.9,lr=0.7"},
@@ -152,6 +130,24 @@ TEST(Training, EachPhaseOfASwitchHasARuleOfItsOwn) {
   }
 }
 
+TEST(Training, AutoBalancesMiniBatchesAsFarAsItMay) {
+  EXPECT_EQ(resolved(Given().job).policy_inputs.may_balance, policy::kAutoBalance);
+  Given given;
+  given.give("policy", "auto").give("balance-most", "3");
+  EXPECT_EQ(resolved(given.job).policy_inputs.may_balance.most, 3.0);
+  EXPECT_FALSE(resolved(given.job).policy_inputs.balance.has_value());
+  Training script{.policy = Spec::parse("auto"), .may_balance = kOneSize};
+  EXPECT_EQ(resolved(script).policy_inputs.may_balance.most, 1.0);
+}
+
+TEST(Training, KnowsOptimizersThatIgnoreAGradientsLength) {
+  EXPECT_FALSE(scale_invariant(Given().job));
+  EXPECT_FALSE(scale_invariant(Given().give("optimizer", "momentum").job));
+  EXPECT_TRUE(scale_invariant(Given().give("optimizer", "adamw").job));
+  EXPECT_TRUE(scale_invariant({.optimizer = Spec::parse(kScriptOptimizer)}));
+  EXPECT_FALSE(scale_invariant(Given().give("optimizer", "adam").give("local-steps", "4").job));
+}
+
 TEST(Training, YellowfinScalesTheRateThatItFinds) {
   Given given;
   given.give("optimizer", "yellowfin");
@@ -163,7 +159,7 @@ TEST(Training, RefusesWhatDoesNotGoTogether) {
             "--workers is 65; it takes a whole number from 1 to 64");
   EXPECT_EQ(refusal(Given().give("workers", "2"), {.min_workers = 3}),
             "--min-workers is 3; it takes a whole number from 1 to --workers, 2");
-  EXPECT_EQ(refusal(Given().give("balance-most", "2")),
+  EXPECT_EQ(refusal(Given().give("balance-most", "2").give("policy", "dynamic")),
             "--balance-most without --balance; add --balance, or remove it");
   EXPECT_NE(refusal(Given().give("past-target", "true")).find("--past-target without"),
             std::string::npos);

@@ -10,15 +10,13 @@
 
 namespace outpace::invariants {
 
-Decisions::Decisions(const Spec& policy,
-                     std::uint32_t workers,
-                     const std::optional<policy::BalanceOptions>& balance,
-                     bool hand_ins)
+Decisions::Decisions(const Spec& policy, std::uint32_t workers, const policy::PolicyInputs& inputs)
     : phases_(policy::phases_of(policy)),
       promise_(policy::promise_of(phases_.front().policy)),
-      given_share_most_(balance ? balance->most : 1.0),
+      given_share_most_(inputs.balance ? inputs.balance->most : 1.0),
+      auto_share_most_(inputs.may_balance.most),
       share_most_(given_share_most_),
-      hand_ins_(hand_ins),
+      hand_ins_(inputs.local_steps > 0),
       workers_(workers) {}
 
 void Decisions::check(Time /*now*/,
@@ -178,7 +176,7 @@ void Decisions::switched(const policy::Switched& seam) {
   });
   const policy::Phase& phase = phases_[seam.to];
   promise_ = policy::promise_of(phase.policy);
-  share_most_ = phase.balance ? policy::kAutoBalance.most : given_share_most_;
+  share_most_ = phase.balance ? auto_share_most_ : given_share_most_;
   for (Worker& worker : workers_) {
     worker.clock = 0;
   }

@@ -27,7 +27,7 @@
 
 #include "base/spec.h"
 #include "base/time.h"
-#include "policy/balance.h"
+#include "policy/catalogue.h"
 #include "policy/policy.h"
 #include "policy/promise.h"
 #include "policy/switch_spec.h"
@@ -37,10 +37,7 @@ namespace outpace::invariants {
 class Decisions {
  public:
   // Throws a usage error if there is no such policy, or it is a switch not of a switch's form.
-  Decisions(const Spec& policy,
-            std::uint32_t workers,
-            const std::optional<policy::BalanceOptions>& balance = std::nullopt,
-            bool hand_ins = false);
+  Decisions(const Spec& policy, std::uint32_t workers, const policy::PolicyInputs& inputs = {});
 
   // The policy was told `event`, and decided on `actions`. Throws Violation.
   void check(Time now, const policy::Event& event, std::span<const policy::Action> actions);
@@ -81,8 +78,9 @@ class Decisions {
   std::vector<policy::Phase> phases_;  // The policy's; a Switched names one by its index.
   policy::Promise promise_;            // The present phase's.
   const double given_share_most_;
-  double share_most_;    // Under the policy in force.
-  const bool hand_ins_;  // Parts are taken up beside what the cutoff waits for.
+  const double auto_share_most_;  // Where `auto` balances.
+  double share_most_;             // Under the policy in force.
+  const bool hand_ins_;           // Parts are taken up beside what the cutoff waits for.
   std::vector<Worker> workers_;
   std::uint64_t live_ = 0;
   std::uint64_t open_ = 0;

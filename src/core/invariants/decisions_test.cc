@@ -40,7 +40,8 @@ Action accept(WorkerId worker, std::uint64_t release, double weight = 1.0) {
 
 class Log {
  public:
-  explicit Log(const std::string& policy) : decisions_(Spec::parse(policy), 2) {}
+  explicit Log(const std::string& policy, const policy::PolicyInputs& inputs = {})
+      : decisions_(Spec::parse(policy), 2, inputs) {}
 
   Log& then(const Event& event, const std::vector<Action>& actions) {
     decisions_.check(Time{}, event, actions);
@@ -154,14 +155,16 @@ TEST(Decisions, LetMiniBatchesBeLargerOnlyWhereTheyAreBalanced) {
   const auto phases = policy::phases_of(Spec::parse("auto"));
   const auto balanced = static_cast<std::uint32_t>(phases.size() - 1);
   ASSERT_TRUE(phases.at(balanced).balance);
-  const auto over = [](std::uint32_t to, double share) {
-    Log log("auto");
+  const auto over = [](std::uint32_t to, double share, const policy::PolicyInputs& inputs = {}) {
+    Log log("auto", inputs);
     log.then(joined(kZero), {Release{kZero}});
     return log.broken_by(arrived(kZero, 1, 0),
                          {accept(kZero, 1), Commit{}, policy::Switched{to}, Release{kZero, share}});
   };
   EXPECT_EQ(over(balanced, policy::kAutoBalance.most), "");
   EXPECT_EQ(over(balanced, policy::kAutoBalance.most + 0.1), "I17");
+  EXPECT_EQ(over(balanced, 3.0, {.may_balance = {.most = 3.0}}), "");
+  EXPECT_EQ(over(balanced, 1.1, {.may_balance = {.most = 1.0}}), "I17");
   EXPECT_EQ(over(0, 1.5), "I17");
 }
 

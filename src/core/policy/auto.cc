@@ -44,8 +44,10 @@ std::vector<AutoChoice::Option> options(bool may_balance) {
 }  // namespace
 
 Auto::Auto(std::uint32_t workers, const PolicyInputs& inputs)
-    : inside_(std::make_unique<Switch>(spec_of(0), workers, inputs), kAutoBalance, /*on=*/false),
-      choice_(options(!inputs.balance && !inputs.balanced_outside)),
+    : may_balance_(inputs.may_balance),
+      scale_invariant_(inputs.scale_invariant),
+      inside_(std::make_unique<Switch>(spec_of(0), workers, inputs), may_balance_, /*on=*/false),
+      choice_(options(!inputs.balance && !inputs.balanced_outside && may_balance_.most > 1.0)),
       warm_up_(std::max(1U, inputs.local_steps)) {
   for (std::uint32_t i = 0; i < kAutoCandidates.size(); ++i) {
     (void)make_policy(spec_of(i), workers, inputs);  // None may be refused in the run.
@@ -230,6 +232,11 @@ std::optional<double> Auto::noise_scale() const {
   return worth ? std::optional(1.0 / std::max(worth->saturation, 1.0 / kMostNoise)) : std::nullopt;
 }
 
+double Auto::share_of_lone(double phi) const {
+  const double workers = paces_.workers;
+  return scale_invariant_ ? std::sqrt((1.0 + phi / workers) / (1.0 + phi)) : 1.0;
+}
+
 double Auto::measured(const Window& past, Time now, double phi) const {
   const double seconds = to_seconds(now - past.begun);
   if (seconds <= 0.0 || past.counted == 0) {
@@ -240,11 +247,11 @@ double Auto::measured(const Window& past, Time now, double phi) const {
   }
   const double mean = past.staleness / static_cast<double>(past.counted);
   const double root = std::sqrt(static_cast<double>(past.stalest) * mean);
-  return past.gradients / (phi + 1.0 + root) / seconds;
+  return share_of_lone(phi) * past.gradients / (phi + 1.0 + root) / seconds;
 }
 
 double Auto::expected(const AutoCandidate& candidate, const Paces& rows, double phi) {
-  const Paces& paces = candidate.balance ? balanced_.of(rows, nominal_, kAutoBalance) : rows;
+  const Paces& paces = candidate.balance ? balanced_.of(rows, nominal_, may_balance_) : rows;
   switch (candidate.estimate) {
     case AutoEstimate::kOfAll:
       return Progress::of_all(paces, phi);
@@ -273,7 +280,8 @@ void Auto::look(Time now, Decision& out) {
   const Paces& other = paces_of_other_kind();
   for (std::uint32_t i = 0; i < kAutoCandidates.size(); ++i) {
     const bool same_kind = is_asynchronous(spec_of(i)) != in_rounds_;
-    expected_.push_back(expected(kAutoCandidates.at(i), same_kind ? paces_ : other, *phi));
+    const double all = expected(kAutoCandidates.at(i), same_kind ? paces_ : other, *phi);
+    expected_.push_back(is_asynchronous(spec_of(i)) ? all * share_of_lone(*phi) : all);
   }
   const double found = measured(past, now, *phi);
   const auto next = choice_.look({.expected = expected_,

@@ -95,6 +95,11 @@ class Auto final : public Policy {
   void begin_window(Time now);
   // The noise scale in gradients; nothing before it is known.
   [[nodiscard]] std::optional<double> noise_scale() const;
+  // The progress of updates of one gradient each at 1 / W of the rate, beside their estimate: less
+  // than 1 where the optimizer scales each step by the gradients' root mean square, as adam. That
+  // of one gradient is sqrt((1 + phi) / (1 + phi / W)) times that of the mean of W, so that W steps
+  // of 1 / W of the rate go less far than one of the mean.
+  [[nodiscard]] double share_of_lone(double phi) const;
   [[nodiscard]] double measured(const Window& past, Time now, double phi) const;
   [[nodiscard]] double expected(const AutoCandidate& candidate, const Paces& rows, double phi);
   // What the workers would take under candidates of the kind that does not run, in rounds or not:
@@ -104,6 +109,8 @@ class Auto final : public Policy {
   void look(Time now, Decision& out);
   void change(Time now, const AutoChoice::Change& next, double phi, Decision& out);
 
+  const BalanceOptions may_balance_;
+  const bool scale_invariant_;
   Balanced inside_;  // A Switch.
   AutoChoice choice_;
   std::optional<std::uint32_t> coming_;  // From the choice to the seam.

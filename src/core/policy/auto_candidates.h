@@ -38,7 +38,8 @@ inline constexpr double kDoubtOfStaleness = 1.15;
 // Nothing bounds what a worker that becomes slow costs.
 inline constexpr double kDoubtOfSync = 1.1;
 inline constexpr std::uint32_t kAutoAhead = 3;  // The bound of ssp:s=3.
-// Less than under --balance: nobody asked for more memory on the workers.
+// As far as it balances unless it is told. Less than under --balance: nobody asked for more memory
+// on the workers.
 inline constexpr BalanceOptions kAutoBalance{.most = 2.0};
 
 // Each has its default staleness rule. How many backups there are is chosen by `dynamic`. What

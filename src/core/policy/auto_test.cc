@@ -1,6 +1,7 @@
 #include "policy/auto.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,37 @@ TEST(Auto, DoesNotBalanceWhatIsBalanced) {
     for (const Expectations::Candidate& candidate : found.of) {
       EXPECT_EQ(candidate.policy.find("--balance"), std::string::npos) << candidate.policy;
     }
+  }
+}
+
+TEST(Auto, BalancesOnlyAsFarAsItMay) {
+  const auto policy = make_policy(Spec::parse("auto"), 4, {.may_balance = {.most = 1.0}});
+  Expectations found;
+  ASSERT_TRUE(policy->expectations(found));
+  EXPECT_EQ(found.of.size(), kAutoCandidates.size() - 1);
+}
+
+// Steps of one gradient are then as long as those of many, but as far only as its noise lets them.
+TEST(Auto, ExpectsLessOfSingleGradientsWhereStepsAreScaleInvariant) {
+  const auto expected = [](bool scale_invariant) {
+    CheckedDriver driver(
+        make_policy(Spec::parse("auto"), kAutoWorkers, {.scale_invariant = scale_invariant}),
+        kAutoBalance);
+    driver.join_all(kAutoWorkers);
+    double seconds = 0.0;
+    run_rounds(driver, 20, seconds);
+    Expectations found;
+    EXPECT_TRUE(driver.policy().expectations(found));
+    return found.of;
+  };
+  const auto sgd = expected(false);
+  const auto adam = expected(true);
+  // V = 7 / 3 and the squared norm is 2.25 - 7 / 12.
+  constexpr double kPhi = 1.4;
+  const double less = std::sqrt((1.0 + kPhi / kAutoWorkers) / (1.0 + kPhi));
+  for (std::size_t i = 0; i < sgd.size(); ++i) {
+    const bool lone = is_asynchronous(Spec::parse(kAutoCandidates.at(i).policy));
+    EXPECT_NEAR(adam[i].expected / sgd[i].expected, lone ? less : 1.0, 1e-6) << sgd[i].policy;
   }
 }
 

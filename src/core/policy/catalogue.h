@@ -15,6 +15,7 @@
 #include "base/option_doc.h"
 #include "base/rng.h"
 #include "base/spec.h"
+#include "policy/auto_candidates.h"
 #include "policy/balance.h"
 #include "policy/barrier.h"
 #include "policy/policy.h"
@@ -29,6 +30,10 @@ struct PolicyInputs {
   std::optional<BalanceOptions> balance = std::nullopt;
   // They are already, outside of this policy. No policy is to balance them again.
   bool balanced_outside = false;
+  // How far `auto` may balance them by itself; to 1: not at all.
+  BalanceOptions may_balance = kAutoBalance;
+  // The optimizer's steps are as long whatever the gradient's length is, as adam's.
+  bool scale_invariant = false;
   // The deep runtime model that was fitted earlier, for `dynamic`; null if there is none.
   std::shared_ptr<const runtime_model::DeepWeights> fitted = nullptr;
   // Mini-batches in a release. A worker that is cut off hands in those that it has done

@@ -26,6 +26,8 @@ Switch::Switch(const Spec& policy, std::uint32_t workers, const PolicyInputs& in
     : workers_planned_(workers),
       inputs_{.balance = std::nullopt,
               .balanced_outside = inputs.balanced_outside || inputs.balance,
+              .may_balance = inputs.may_balance,
+              .scale_invariant = inputs.scale_invariant,
               .fitted = inputs.fitted,
               .local_steps = inputs.local_steps} {
   plan(policy);

@@ -146,15 +146,11 @@ RunRecorder::RunRecorder(RecordedJob job, const std::string& resolved)
   if (kept && !served) {
     peers_.emplace(directory_.peer_decisions(std::nullopt), job_.peers, *kept);
   } else if (kept) {
-    decisions_.emplace(
-        directory_.decisions(),
-        record::DecisionLogHeader{
-            .policy = job_.resumed ? job_.resumed->policy : job_.training.policy.text,
-            .workers = job::workers_at_most(job_.training),
-            .balance = job::balance_in_force(job_.training),
-            .local_steps = job_.training.local_steps.value_or(0),
-            .goes_on = job_.resumed ? std::optional(job_.resumed->from) : std::nullopt},
-        *kept);
+    decisions_.emplace(directory_.decisions(),
+                       header_of(job_.training,
+                                 job_.resumed ? job_.resumed->policy : job_.training.policy.text,
+                                 job_.resumed ? std::optional(job_.resumed->from) : std::nullopt),
+                       *kept);
   }
   if (job_.checkpoints.every != server::CheckpointEvery{}) {
     checkpoints_.emplace(CheckpointWriter::Options{

@@ -14,6 +14,7 @@
 #include "record/runtime_table.h"
 #include "record/safetensors.h"
 #include "run/keep_runtime_model.h"
+#include "run/kept_decisions.h"
 #include "run/open_trace.h"
 
 namespace outpace::run {
@@ -102,12 +103,7 @@ SimulatedRecord::SimulatedRecord(const job::SimulateJob& job,
   if (directory_) {
     keep_runtime_model(job.training.runtime_model, *directory_);
     record::write_atomically(directory_->config(), resolved);
-    decisions_.emplace(
-        directory_->decisions(),
-        record::DecisionLogHeader{.policy = policy,
-                                  .workers = job::workers_at_most(job.training),
-                                  .balance = job::balance_in_force(job.training),
-                                  .local_steps = job.training.local_steps.value_or(0)});
+    decisions_.emplace(directory_->decisions(), header_of(job.training, policy));
     if (job.training.workers <= watch::kShownMost) {
       shown_ =
           std::make_unique<BoardFeed>(watch::About{.name = policy,

@@ -144,6 +144,12 @@ std::string first_line(const DecisionLogHeader& header) {
   if (header.balance) {
     line.add(R"(,"balance_most":{})", header.balance->most);
   }
+  if (header.may_balance != policy::kAutoBalance) {
+    line.add(R"(,"may_balance_most":{})", header.may_balance.most);
+  }
+  if (header.scale_invariant) {
+    line.add(R"(,"scale_invariant":true)");
+  }
   if (const auto& from = header.goes_on) {
     line.add(R"(,"generation":{},"from":{},"version":{})",
              from->generation,

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "policy/auto_candidates.h"
 #include "policy/balance.h"
 #include "policy/policy.h"
 #include "record/log_parts.h"
@@ -42,7 +43,10 @@ struct DecisionLogHeader {
   std::string policy;  // The spec: "backup:cutoff=6". The one in force, if the server goes on.
   std::uint32_t workers = 1;
   std::optional<policy::BalanceOptions> balance = std::nullopt;
-  std::uint32_t local_steps = 0;                 // As policy::PolicyInputs has it.
+  // As policy::PolicyInputs has them.
+  std::uint32_t local_steps = 0;
+  policy::BalanceOptions may_balance = policy::kAutoBalance;
+  bool scale_invariant = false;
   std::optional<GoesOn> goes_on = std::nullopt;  // Nothing: the run begins.
 
   bool operator==(const DecisionLogHeader&) const = default;

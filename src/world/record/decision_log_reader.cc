@@ -133,6 +133,14 @@ void read_line(const json& parsed, LoggedDecision& out) {
   out.reason = line.text("reason");
 }
 
+policy::BalanceOptions read_balance(const Fields& line, const char* key) {
+  const double most = line.real(key);
+  if (!(most >= 1.0 && most <= policy::kShareMost)) {
+    throw BadLine(fmt::format("'{}' is not a number from 1 to {}", key, policy::kShareMost));
+  }
+  return {.most = most};
+}
+
 DecisionLogHeader read_header(const Fields& line) {
   DecisionLogHeader header{.policy = line.text("policy"),
                            .workers = line.count<std::uint32_t>("workers")};
@@ -143,12 +151,12 @@ DecisionLogHeader read_header(const Fields& line) {
     header.local_steps = line.count<std::uint32_t>("local_steps");
   }
   if (line.has("balance_most")) {
-    const double most = line.real("balance_most");
-    if (!(most >= 1.0 && most <= policy::kShareMost)) {
-      throw BadLine(fmt::format("'balance_most' is not a number from 1 to {}", policy::kShareMost));
-    }
-    header.balance = {.most = most};
+    header.balance = read_balance(line, "balance_most");
   }
+  if (line.has("may_balance_most")) {
+    header.may_balance = read_balance(line, "may_balance_most");
+  }
+  header.scale_invariant = line.has("scale_invariant") && line.truth("scale_invariant");
   if (line.has("generation")) {
     header.goes_on = {.generation = line.count<std::uint32_t>("generation"),
                       .from = Time{line.nanoseconds("from")},

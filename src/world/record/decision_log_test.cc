@@ -215,6 +215,8 @@ TEST(DecisionLog, GivesBackToTheBitWhatWasWritten) {
     DecisionLogHeader header{.policy = "saps:s=8,action=\"x\"\\", .workers = 40};
     if (seed % 2 == 0) {
       header.balance = {.most = 1.0 + 15.0 * rng.uniform()};
+      header.may_balance = {.most = 1.0};
+      header.scale_invariant = true;
     }
     std::vector<std::string> written;
     {

@@ -19,11 +19,19 @@
 #include "record/runtime_model_file.h"
 
 namespace outpace::record {
+namespace {
+
+policy::PolicyInputs inputs_of(const DecisionLogHeader& header) {
+  return {.balance = header.balance,
+          .may_balance = header.may_balance,
+          .scale_invariant = header.scale_invariant,
+          .local_steps = header.local_steps};
+}
+
+}  // namespace
 
 ReplayedPolicy::ReplayedPolicy(const RunDirectory& files, const DecisionLogHeader& header)
-    : spec_(Spec::parse(header.policy)),
-      planned_(header.workers),
-      inputs_({.balance = header.balance, .local_steps = header.local_steps}) {
+    : spec_(Spec::parse(header.policy)), planned_(header.workers), inputs_(inputs_of(header)) {
   const std::string log = files.decisions().string();
   if (spec_.name == "oracle") {
     throw usage_error(log +
@@ -105,8 +113,7 @@ Replay replay(const RunDirectory& files) {
   Replay result{.header = log.header(), .policy = log.header().policy};
   const DecisionLogHeader& header = log.header();
   ReplayedPolicy policy(files, header);
-  invariants::Decisions invariants(
-      Spec::parse(header.policy), header.workers, header.balance, header.local_steps > 0);
+  invariants::Decisions invariants(Spec::parse(header.policy), header.workers, inputs_of(header));
   LoggedDecision logged;
   while (log.next(logged)) {
     if (const auto& from = log.goes_on()) {

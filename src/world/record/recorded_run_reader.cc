@@ -403,7 +403,7 @@ policy::FoundRun read_recorded_run(const std::string& directory,
   }
   found.run.policy = policies.policy(found.notes);
   found.run.given.balance =
-      policies.mostly_balanced() ? std::optional(policy::kAutoBalance) : header.balance;
+      policies.mostly_balanced() ? std::optional(header.may_balance) : header.balance;
   found.run.given.local_steps = header.local_steps;
   if (std::filesystem::exists(files.runtime_model())) {
     found.run.given.fitted = std::make_shared<const runtime_model::DeepWeights>(
