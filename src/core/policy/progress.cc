@@ -99,9 +99,33 @@ double Progress::of_each(const Paces& paces, double phi, double stalest) {
   return gradients / (phi + 1.0 + root(paces, gradients, stalest));
 }
 
-double Progress::of_updates(const Updates& updates, double phi) {
-  const double stale = std::sqrt(updates.most_staleness * updates.mean_staleness);
-  return updates.gradients / (phi + updates.in_update * (1.0 + stale));
+double Progress::mixed_gradients(std::span<const Stale> by_staleness, std::uint64_t updates) {
+  double all = 0.0;
+  double stale = 0.0;
+  double sum = 0.0;
+  for (const Stale& some : by_staleness) {
+    const auto gradients = static_cast<double>(some.gradients);
+    all += gradients;
+    stale += some.staleness > 0 ? gradients : 0.0;
+    sum += gradients * static_cast<double>(some.staleness);
+  }
+  const auto made = static_cast<double>(updates);
+  if (stale == 0.0) {
+    return all / made;
+  }
+  double most = 0.0;
+  double seen = 0.0;
+  for (const Stale& some : by_staleness) {
+    if (some.staleness > 0 && seen < 0.99 * stale) {
+      seen += static_cast<double>(some.gradients);
+      most = static_cast<double>(some.staleness);
+    }
+  }
+  const bool alone = stale < made;
+  const double with_fresh = alone ? (all - stale) / (made - stale) : all / made;
+  const double with_stale = alone ? 1.0 : all / made;
+  const double root = std::sqrt(most * sum / stale);
+  return ((all - stale) * with_fresh + stale * with_stale * (1.0 + root)) / all;
 }
 
 double Progress::in_step(const Paces& paces, double phi, std::uint32_t ahead) {

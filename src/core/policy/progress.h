@@ -19,9 +19,9 @@
 //
 // Where mini-batches have sizes of their own, N is the sum of what has come by T.
 //
-// A run that was made or simulated tells by its own updates, whatever its policy: G gradients a
-// second in updates of c make G / (phi + c (1 + sqrt(tau_max tau_mean))), with the staleness that
-// they had.
+// A run that was made or simulated tells by its own updates, whatever its policies: G gradients a
+// second make G / (phi + M), where M is the mean over gradients of c (1 + sqrt(tau_max tau_mean)),
+// for the c gradients of its update and the staleness that there was.
 //
 // For equal, constant workers all are the same. Without noise (phi = 0) updates a second count; the
 // more noise there is, the more gradients a second do.
@@ -30,6 +30,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "policy/pace_rows.h"
@@ -54,14 +55,18 @@ class Progress {
                                       double phi,
                                       double stalest = std::numeric_limits<double>::infinity());
 
-  // What updates made, as a run tells. REQUIRES: `gradients` above 0.
-  struct Updates {
-    double gradients = 0.0;       // A second.
-    double in_update = 1.0;       // The mean.
-    double mean_staleness = 0.0;  // In updates.
-    double most_staleness = 0.0;
+  // The gradients of a run that were this many updates stale.
+  struct Stale {
+    std::uint64_t staleness = 0;
+    std::uint64_t gradients = 0;
   };
-  [[nodiscard]] static double of_updates(const Updates& updates, double phi);
+  // M of a run with this many updates. `by_staleness` ascends, without a staleness twice. For the
+  // most it takes what all but one in a hundred stale gradients had: a single one that a crash
+  // delayed would weigh as much as all others. If fewer gradients are stale than there are updates,
+  // each counts as an update of its own, beside rounds of fresh ones: so a run that had policies of
+  // both kinds is their mean. REQUIRES: updates above 0.
+  [[nodiscard]] static double mixed_gradients(std::span<const Stale> by_staleness,
+                                              std::uint64_t updates);
 
   // The same at the pace of the slowest, which the others are at most `ahead` iterations ahead of:
   // no gradient is more than ahead + 1 iterations of all the others behind.

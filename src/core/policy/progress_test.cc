@@ -35,13 +35,27 @@ TEST(Progress, IsTheSameForEqualConstantWorkers) {
 // Six of eight take 1 s, two of them 4 s.
 const Paces kFixed = constant({1.0F, 1.0F, 1.0F, 1.0F, 1.0F, 1.0F, 4.0F, 4.0F});
 
+double mixed(const std::vector<Progress::Stale>& by_staleness, std::uint64_t updates) {
+  return Progress::mixed_gradients(by_staleness, updates);
+}
+
 TEST(Progress, OfARunsOwnUpdatesIsTheSameForEqualConstantWorkers) {
-  // Four workers that take a tenth of a second: all in an update, or each by itself.
-  const double together = Progress::of_updates({.gradients = 40.0, .in_update = 4.0}, 6.0);
-  EXPECT_DOUBLE_EQ(together, 4.0);
-  EXPECT_DOUBLE_EQ(
-      Progress::of_updates({.gradients = 40.0, .mean_staleness = 3.0, .most_staleness = 3.0}, 6.0),
-      together);
+  // Four workers: all in an update, or each by itself.
+  EXPECT_DOUBLE_EQ(mixed({{0, 400}}, 100), 4.0);
+  EXPECT_DOUBLE_EQ(mixed({{3, 400}}, 400), 4.0);
+  EXPECT_DOUBLE_EQ(mixed({{1, 400}}, 200), 4.0) << "updates of two";
+}
+
+TEST(Progress, OfARunOfRoundsAndOfSingleGradientsIsTheMean) {
+  // Half of the gradients in rounds of eight, half alone and three updates stale.
+  EXPECT_DOUBLE_EQ(mixed({{0, 400}, {3, 400}}, 50 + 400), (8.0 + 4.0) / 2.0);
+  // Those that begin alone are not stale yet.
+  EXPECT_NEAR(mixed({{0, 4}, {3, 400}}, 404), 4.0, 0.04);
+}
+
+TEST(Progress, OfARunLeavesOutTheStalestInAHundred) {
+  EXPECT_DOUBLE_EQ(mixed({{3, 999}, {500, 1}}, 1000), 1.0 + std::sqrt(3.0 * 3.497));
+  EXPECT_GT(mixed({{3, 900}, {12, 100}}, 1000), 1.0 + std::sqrt(12.0 * 3.0));
 }
 
 TEST(Progress, OfADeadlineDoesNotWaitForTheSlow) {

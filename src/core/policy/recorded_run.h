@@ -37,11 +37,10 @@ struct RecordedWorker {
 
 // How much a run had learnt by some time: at its target, or else at its last evaluation.
 struct Reached {
-  std::string what;         // "84.0 %", which is accuracy, or "loss 0.412": on the test set.
-  double seconds = 0.0;     // Above 0.
-  double examples = 0.0;    // Applied by then; above 0.
-  double in_update = 0.0;   // Examples of an update: the run's mean, above 0.
-  double stale_root = 0.0;  // sqrt(tau_max tau_mean) (progress.h), in updates.
+  std::string what;       // "84.0 %", which is accuracy, or "loss 0.412": on the test set.
+  double seconds = 0.0;   // Above 0.
+  double examples = 0.0;  // Applied by then; above 0.
+  double mixed = 0.0;     // M of progress.h, in examples; above 0.
 };
 
 struct RecordedRun {

@@ -96,7 +96,7 @@ std::vector<plot::Bar> bars_of(const WhatIfReport& report) {
       bar.words += fmt::format("; progress {:.2f} x", *answer.progress);
     }
     if (answer.seconds_to_reached) {
-      bar.words += fmt::format(", {} after {:.3g} s", report.reached, *answer.seconds_to_reached);
+      bar.words += ", " + report.reached + " after " + shown::elapsed(*answer.seconds_to_reached);
     }
     bar.emphasised = answer.question == "as it was";
     bars.push_back(std::move(bar));

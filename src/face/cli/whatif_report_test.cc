@@ -102,7 +102,7 @@ TEST(WhatIfReport, SaysWhatIsLearntWhereTheNoiseIsKnown) {
   found.run.reached = {.what = "84.0 %", .seconds = 36.0};
   const WhatIfReport report = report_whatif(std::move(found), job_of("runs/x"));
   EXPECT_NE(report_text(report).find(
-                "3.00 x (3.00 to 3.00), 120/s; progress 3.60 x, 84.0 % after 10 s\n"),
+                "3.00 x (3.00 to 3.00), 120/s; progress 3.60 x, 84.0 % after 10.0s\n"),
             std::string::npos)
       << report_text(report);
   const auto json = nlohmann::json::parse(report_json(report));

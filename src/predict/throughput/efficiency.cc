@@ -14,8 +14,7 @@ double efficiency(double noise_scale, const Batches& batches) {
 }
 
 double examples_to(const policy::Reached& reached, double noise_scale, double mixed) {
-  const double mixed_then = reached.in_update * (1.0 + reached.stale_root);
-  return reached.examples / efficiency(noise_scale, {.mixed = mixed, .first = mixed_then});
+  return reached.examples / efficiency(noise_scale, {.mixed = mixed, .first = reached.mixed});
 }
 
 namespace {

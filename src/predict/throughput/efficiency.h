@@ -37,7 +37,7 @@ struct Batches {
 [[nodiscard]] double efficiency(double noise_scale, const Batches& batches);
 
 // The examples that updates of `mixed` take for what the run reached: its own, as 1 / EFF of both
-// says. It had M = (1 + sqrt(tau_max tau_avg)) of its updates' examples, too. REQUIRES: as above.
+// says. REQUIRES: as above.
 [[nodiscard]] double examples_to(const policy::Reached& reached, double noise_scale, double mixed);
 
 // M in gradients, by the coarse models: the cutoff of a round; 1 + sqrt(tau_max tau_avg) where

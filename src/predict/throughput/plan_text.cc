@@ -128,11 +128,11 @@ std::string recommendation(const job::PlanJob& job, const FoundPlan& found) {
                                   chosen_from(found));
   fmt::format_to(std::back_inserter(words), " Its bottleneck is {}.", first.bottleneck);
   if (first.seconds_to_reached) {
-    words += fmt::format(" It should reach {} after {:.3g} s; {} took {:.3g} s.",
+    words += fmt::format(" It should reach {} after {}; {} took {}.",
                          job.reached->what,
-                         *first.seconds_to_reached,
+                         shown::elapsed(*first.seconds_to_reached),
                          job.noise_from,
-                         job.reached->seconds);
+                         shown::elapsed(job.reached->seconds));
   }
   if (job.target && first.low && *first.low * first.efficiency.value_or(1.0) < *job.target) {
     words += " Its interval begins below the target.";
@@ -225,7 +225,7 @@ std::string rows_of_plan(const job::PlanJob& job, const FoundPlan& found) {
       cells.push_back(shown::rate(row.value()));
     }
     if (job.reached) {
-      cells.push_back(row.seconds_to_reached ? shown::brief(*row.seconds_to_reached) : "-");
+      cells.push_back(row.seconds_to_reached ? shown::rate(*row.seconds_to_reached) : "-");
     }
     cells.push_back(fmt::format("{:.2f}", row.cost));
     cells.push_back(shown::rate(row.for_cost()));

@@ -102,14 +102,14 @@ TEST(PlanText, SaysWhenItLearnsWhatARunReached) {
   job::PlanJob job;
   job.objective = job::Objective::kGoodput;
   job.noise_from = "runs/x";
-  job.reached = {.what = "84.0 %", .seconds = 41, .examples = 1e4, .in_update = 32};
+  job.reached = {.what = "84.0 %", .seconds = 41, .examples = 1e4, .mixed = 32};
   FoundPlan found = small_plan();
   found.best.front().efficiency = 0.5;
   found.best.front().seconds_to_reached = 12.34;
   const std::string table = plan_table(job, found);
   EXPECT_NE(table.find("goodput/s  s to 84.0 %"), std::string::npos) << table;
   EXPECT_NE(
-      recommendation(job, found).find("It should reach 84.0 % after 12.3 s; runs/x took 41 s."),
+      recommendation(job, found).find("It should reach 84.0 % after 12.3s; runs/x took 41.0s."),
       std::string::npos)
       << recommendation(job, found);
   const auto json = nlohmann::json::parse(plan_json(job, found));

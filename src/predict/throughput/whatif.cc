@@ -151,24 +151,18 @@ WhatIf::Scenario WhatIf::all(const std::string& question, Pace pace) const {
   return scenario;
 }
 
-// The noise scale stands for the whole run; the staleness that all but one in a hundred gradients
-// had, for the most: a single one that a crash delayed would weigh as much as all others.
+// The noise scale stands for the whole run.
 double WhatIf::progress_of(const server::Statistics& done) const {
   if (!run_.noise_scale || run_.given.local_steps > 0) {
     return 0.0;
   }
-  const double gradients = static_cast<double>(done.gradients_applied);
-  std::uint64_t seen = 0;
-  std::size_t most = 0;
-  while (most + 1 < done.staleness.size() &&
-         static_cast<double>(seen += done.staleness[most]) < 0.99 * gradients) {
-    ++most;
+  std::vector<policy::Progress::Stale> by_staleness;
+  for (std::size_t staleness = 0; staleness < done.staleness.size(); ++staleness) {
+    by_staleness.push_back({.staleness = staleness, .gradients = done.staleness[staleness]});
   }
-  return policy::Progress::of_updates({.gradients = gradients / to_seconds(done.last_commit),
-                                       .in_update = gradients / static_cast<double>(done.updates),
-                                       .mean_staleness = done.staleness_mean(),
-                                       .most_staleness = static_cast<double>(most)},
-                                      *run_.noise_scale / run_.batch);
+  const double gradients = static_cast<double>(done.gradients_applied);
+  const double mixed = policy::Progress::mixed_gradients(by_staleness, done.updates);
+  return gradients / to_seconds(done.last_commit) / (*run_.noise_scale / run_.batch + mixed);
 }
 
 WhatIf::Rates WhatIf::simulate(const Scenario& scenario, const Blocks& blocks) const {

@@ -1,15 +1,20 @@
 #include "record/summary_reader.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "policy/progress.h"
 
 namespace outpace::record {
 namespace {
+
+constexpr double kUpdatesMost = 1e15;
 
 // Nothing if it is no number.
 std::optional<double> number(const nlohmann::json& object, const char* key) {
@@ -38,6 +43,28 @@ std::optional<policy::Reached> learnt(const nlohmann::json& summary) {
     return policy::Reached{.what = fmt::format("loss {:.4g}", *loss), .seconds = at};
   }
   return std::nullopt;
+}
+
+// Empty if it tells none, or not rightly.
+std::vector<policy::Progress::Stale> by_staleness(const nlohmann::json& summary) {
+  const nlohmann::json staleness = summary.value("staleness", nlohmann::json());
+  const nlohmann::json histogram =
+      staleness.is_object() ? staleness.value("histogram", nlohmann::json()) : nlohmann::json();
+  std::vector<policy::Progress::Stale> found;
+  if (!histogram.is_object()) {
+    return found;
+  }
+  for (const auto& [key, count] : histogram.items()) {
+    const auto updates = parse_number(key);
+    if (!updates || !(*updates >= 0.0 && *updates < kUpdatesMost) || !count.is_number_unsigned() ||
+        count.get<std::uint64_t>() == 0) {
+      return {};
+    }
+    found.push_back({.staleness = static_cast<std::uint64_t>(*updates),
+                     .gradients = count.get<std::uint64_t>()});
+  }
+  std::ranges::sort(found, {}, &policy::Progress::Stale::staleness);
+  return found;
 }
 
 }  // namespace
@@ -78,23 +105,23 @@ std::string most_in_force(const nlohmann::json& summary) {
   return found;
 }
 
-// The staleness that all but one in a hundred gradients had stands for the most: a single one that
-// a crash delayed would weigh as much as all others.
 std::optional<policy::Reached> reached(const nlohmann::json& summary) {
   auto found = learnt(summary);
   const double rate = number(summary, "examples_per_second").value_or(0.0);
   const double updates = number(summary, "updates").value_or(0.0);
   const double examples = number(summary, "examples").value_or(0.0);
-  if (!found || !(found->seconds > 0.0 && rate > 0.0 && updates > 0.0 && examples > 0.0)) {
+  const std::vector<policy::Progress::Stale> gradients = by_staleness(summary);
+  if (!found || gradients.empty() || !(found->seconds > 0.0 && rate > 0.0) ||
+      !(updates >= 1.0 && updates < kUpdatesMost && examples > 0.0)) {
     return std::nullopt;
   }
-  const nlohmann::json staleness = summary.value("staleness", nlohmann::json());
-  if (staleness.is_object()) {
-    found->stale_root =
-        std::sqrt(number(staleness, "mean").value_or(0.0) * number(staleness, "p99").value_or(0.0));
+  std::uint64_t applied = 0;
+  for (const policy::Progress::Stale& some : gradients) {
+    applied += some.gradients;
   }
   found->examples = rate * found->seconds;
-  found->in_update = examples / updates;
+  found->mixed = examples / static_cast<double>(applied) *
+                 policy::Progress::mixed_gradients(gradients, static_cast<std::uint64_t>(updates));
   return found;
 }
 

@@ -35,21 +35,20 @@ TEST(SummaryReader, ReadsTheNoiseScaleOfARunThatMeasuredIt) {
 TEST(SummaryReader, ReadsWhatARunReachedAtItsTarget) {
   const auto found = reached(nlohmann::json::parse(
       R"({"target_accuracy": 0.84, "seconds_to_target": 12.0, "examples_per_second": 1000.0,
-          "updates": 50, "examples": 20000, "staleness": {"mean": 4.0, "p99": 9},
+          "updates": 50, "examples": 20000, "staleness": {"histogram": {"10": 100, "0": 400}},
           "evaluations": [{"seconds": 20.0, "accuracy": 0.9}]})"));
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->what, "84.0 %");
   EXPECT_EQ(found->seconds, 12.0);
   EXPECT_EQ(found->examples, 12000.0);
-  EXPECT_EQ(found->in_update, 400.0);
-  EXPECT_EQ(found->stale_root, 6.0);
+  EXPECT_EQ(found->mixed, 40.0 * (400.0 * 10.0 + 100.0 * 10.0 * 11.0) / 500.0);
 }
 
 TEST(SummaryReader, ReadsWhatARunReachedAtItsEnd) {
   const auto end = [](const std::string& evaluation, const std::string& updates = "50") {
     return reached(nlohmann::json::parse(
         R"({"target_accuracy": 0.84, "seconds_to_target": null, "examples_per_second": 1000.0,
-            "updates": )" +
+            "staleness": {"histogram": {"0": 500}}, "updates": )" +
         updates + R"(, "examples": 20000, "evaluations": [)" + evaluation + "]}"));
   };
   EXPECT_EQ(end(R"({"seconds": 20.0, "accuracy": 0.8123, "loss": 0.7})")->what, "81.2 %");
@@ -59,6 +58,15 @@ TEST(SummaryReader, ReadsWhatARunReachedAtItsEnd) {
     EXPECT_FALSE(end(none).has_value()) << none;
   }
   EXPECT_FALSE(end(R"({"seconds": 20.0, "loss": 0.7})", "0").has_value());
+  for (const char* none :
+       {"{}", R"({"0": 0})", R"({"x": 5})", R"({"-1": 5})", R"({"0": -5})", "7"}) {
+    EXPECT_FALSE(reached(nlohmann::json::parse(
+                             R"({"target_accuracy": 0.84, "seconds_to_target": 12, "updates": 50,
+                        "examples_per_second": 1000, "examples": 20000, "staleness": {"histogram": )" +
+                             std::string(none) + "}}"))
+                     .has_value())
+        << none;
+  }
 }
 
 TEST(SummaryReader, ReadsWhichPolicyAutoHadInForceForTheLongestTime) {
