@@ -130,8 +130,13 @@ class Loading(unittest.TestCase):
             loader = Loader(Leasing([Lease([0, 1, 2, 3, 4])]), data_of(range(9), {}), {},
                             drop_last=True)
             with self.assertRaisesRegex(op.OutpaceError, "--batch 3 examples, and one has 5: remove "
-                                        "--balance"):
+                                        "--balance, --balance-most or action=shrink, or drop_last"):
                 list(loader)
+            job = Leasing([Lease([one]) for one in range(5)])
+            loader = Loader(job, data_of(range(9), {}), {}, drop_last=True)
+            with self.assertRaisesRegex(op.OutpaceError, "one has 1: remove --balance"):
+                list(loader)
+            self.assertEqual(job.left_out, [[0], [1]])
 
     def test_knows_what_a_loader_knows(self):
         loader = Loader(Leasing([]), data_of(range(100), {}), {"num_workers": 2}, accumulate=4)

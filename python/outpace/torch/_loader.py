@@ -57,6 +57,9 @@ class Leasing(Protocol):
     def begin_unleased(self) -> bool: ...
 
 
+_SHORT_MOST = 3  # In a row; no run's end has as many.
+
+
 class Leases:
     """What the server leases to this worker, as a batch_sampler."""
 
@@ -102,6 +105,7 @@ class Loader:
                                f"--batch; set {VARIABLE}, the same for every worker")
         self._job = job
         self._least = (of_environment() or 1) if drop_last else 1
+        self._short = 0  # Mini-batches in a row that had fewer examples.
         self._accumulate = accumulate
         self._options = dict(options)
         self._data = data
@@ -166,10 +170,12 @@ class Loader:
     def _check_size(self, size: int) -> None:
         """Raises OutpaceError if mini-batches have sizes of their own, and the script takes one size
         alone: those of slow workers would all be left out."""
-        if self._least > 1 and size > self._least + 1:  # A last example may be with the one before.
+        # The end of a run has one short mini-batch, or a last example that is with the one before.
+        self._short = self._short + 1 if size < self._least else 0
+        if self._least > 1 and (size > self._least + 1 or self._short == _SHORT_MOST):
             raise OutpaceError(
                 f"loader: drop_last=True takes mini-batches of --batch {self._least} examples, and "
-                f"one has {size}: remove --balance or --balance-most, or drop_last")
+                f"one has {size}: remove --balance, --balance-most or action=shrink, or drop_last")
 
     def _load(self, indices: List[int], ahead: List[List[int]]) -> Any:
         if self._stream is not None:
