@@ -468,7 +468,7 @@ Resolved resolve(const Training& training,
   server::check(resolved.shard);
   server::check_filter(resolved.shard.filter,
                        training.policy,
-                       training.workers,
+                       {.first = training.workers, .most = most},
                        {.fitted = options.fitted},
                        resolved.shard.staleness);
   if (resolved.shard.filter.combines() && training.reduce == update::Reduce::kArrival) {

@@ -19,9 +19,12 @@ bool is_one_of(Kind kind, std::initializer_list<Kind> kinds) {
 
 void check_filter(const update::FilterRule& filter,
                   const Spec& policy,
-                  std::uint32_t workers,
+                  const PlannedWorkers& workers,
                   const policy::PolicyInputs& inputs,
                   const update::StalenessRule& stale) {
+  if (filter.kind() == update::FilterRule::Kind::kNone) {
+    return;
+  }
   const std::vector<policy::Phase> phases = policy::phases_of(policy);
   for (const policy::Phase& phase : phases) {
     const bool alone = phases.size() == 1;
@@ -29,8 +32,9 @@ void check_filter(const update::FilterRule& filter,
         filter,
         {.policy = alone ? policy.text : policy.text + " (" + phase.words() + ")",
          .asynchronous = policy::is_asynchronous(phase.policy),
-         .workers = workers,
-         .cutoff = policy::make_policy(phase.policy, workers, inputs)->nominal_cutoff(workers),
+         .workers = workers.first,
+         .cutoff =
+             policy::make_policy(phase.policy, workers.most, inputs)->nominal_cutoff(workers.first),
          .stale = stale});
   }
 }

@@ -18,11 +18,17 @@
 
 namespace outpace::server {
 
+// The workers that a run begins with, and those that it may grow to.
+struct PlannedWorkers {
+  std::uint32_t first = 1;
+  std::uint32_t most = 1;
+};
+
 // Throws a usage error if the filter would be useless under any phase of the policy, or if there is
 // no such policy. `inputs`: what it is made with. `stale`: the staleness rule in force.
 void check_filter(const update::FilterRule& filter,
                   const Spec& policy,
-                  std::uint32_t workers,
+                  const PlannedWorkers& workers,
                   const policy::PolicyInputs& inputs,
                   const update::StalenessRule& stale);
 

@@ -80,13 +80,14 @@ TEST(PolicyRules, AFilterHasToSuitEveryPhase) {
     return refusal_of([&] {
       check_filter(update::FilterRule::parse(Spec::parse(filter)),
                    Spec::parse(policy),
-                   8,
+                   {.first = 8, .most = 16},
                    {},
                    update::StalenessRule::none());
     });
   };
   EXPECT_EQ(refusal("median", "sync"), "accepted");
   EXPECT_EQ(refusal("none", "auto"), "accepted");
+  EXPECT_EQ(refusal("median", "backup:cutoff=12"), "accepted") << "when more workers have come";
   EXPECT_EQ(refusal("median", "switch(sync until updates>5 then backup:cutoff=6)"), "accepted");
   EXPECT_EQ(refusal("kardam:f=2", "switch(async until updates>5 then ssp:s=3)"), "accepted");
   EXPECT_EQ(refusal("median", "auto"),

@@ -18,14 +18,14 @@ namespace outpace::run {
 [[nodiscard]] inline record::DecisionLogHeader header_of(
     const job::Training& training,
     std::string policy,
-    std::optional<record::GoesOn> goes_on = std::nullopt) {
+    const std::optional<record::GoesOn>& goes_on = std::nullopt) {
   return {.policy = std::move(policy),
           .workers = job::workers_at_most(training),
           .balance = job::balance_in_force(training),
           .local_steps = training.local_steps.value_or(0),
           .may_balance = job::may_balance(training),
           .scale_invariant = job::scale_invariant(training),
-          .goes_on = std::move(goes_on)};
+          .goes_on = goes_on};
 }
 
 // The host's and each worker's.

@@ -35,7 +35,8 @@ std::string Server::why_not(const Spec& policy) const {
       policy, options_.coordinator.workers, {.fitted = options_.policy_inputs.fitted});
   server::check_filter(options_.shard.filter,
                        policy,
-                       options_.coordinator.workers,
+                       {.first = options_.coordinator.workers - options_.coordinator.later,
+                        .most = options_.coordinator.workers},
                        {.fitted = options_.policy_inputs.fitted},
                        options_.shard.staleness);
   if (admission_.end()) {
