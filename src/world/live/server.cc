@@ -144,6 +144,7 @@ void Server::take(Post post) {
     take_late(post);
     return;
   }
+  news_ = true;
   handle(now(), std::move(post));
 }
 
@@ -161,7 +162,10 @@ void Server::rest() {
       !put_off_.puts_off(now, due(), [this] { return transport_->has_unread(); })) {
     tick(now);
   }
-  if (admission_.end() || next_tick() < wake_at_) {
+  // Once run() knows of the end it looks again only at news: its own looks rest here too, and if
+  // each called for another, it would take a whole core from who measures the last weights.
+  const bool news = std::exchange(news_, false);
+  if (admission_.end() ? news || !knows_end_ : next_tick() < wake_at_) {
     strand_.wake();
   }
 }
@@ -353,7 +357,10 @@ void Server::hand_over_weights() {
 }
 
 void Server::await_evaluations() {
-  strand_.run([this] { to_admission(now(), [&](auto& out) { admission_.trained(now(), out); }); });
+  strand_.run([this] {
+    knows_end_ = true;
+    to_admission(now(), [&](auto& out) { admission_.trained(now(), out); });
+  });
   for (std::optional<Time> until = now(); until;) {
     strand_.run([&] {
       admission::Effects effects;

@@ -355,7 +355,9 @@ class Server {
   Time last_status_{};
   Time next_weights_look_{};
   PolicyChange policy_;
-  Time wake_at_{};  // When run() looks again.
+  Time wake_at_{};          // When run() looks again.
+  bool news_ = false;       // Something came since the last rest.
+  bool knows_end_ = false;  // run() has seen that the run is over.
   PutOff put_off_;
   Strand<Post> strand_;
   // In a machine's server:

@@ -1,7 +1,14 @@
 // How the live server serves evaluators.
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <thread>
 #include <utility>
+
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "live/raw_peers_test.h"
 
@@ -70,6 +77,36 @@ TEST_F(EvaluatorTest, TheWeightsAreHandedOverBeforeAnEvaluatorThatHangs) {
   EXPECT_EQ(trained().size(), 2U);
   first_.reset();  // It measures nothing, but its end is the end of the wait.
   EXPECT_EQ(result().code, ExitCode{128 + 15});
+}
+
+// Whether every other thread of this process waits for something: state S of proc(5).
+bool others_sleep() {
+  const auto own = std::to_string(syscall(SYS_gettid));
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string stat;
+    std::getline(std::ifstream(task.path() / "stat"), stat);
+    if (task.path().filename() != own && !stat.empty() && stat[stat.rfind(')') + 2] != 'S') {
+      return false;
+    }
+  }
+  return true;
+}
+
+TEST_F(EvaluatorTest, TheServerSleepsWhileTheLastWeightsAreMeasured) {
+  constexpr int kLooks = 1000;  // A thread that never waits for long is caught at work.
+  push();
+  expect_snapshot(*first_, 1);
+  stop(ExitCode::kDone);
+  (void)trained();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  int asleep = 0;
+  while (asleep < kLooks && std::chrono::steady_clock::now() < deadline) {
+    asleep = others_sleep() ? asleep + 1 : 0;
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(asleep, kLooks);
+  first_->send(protocol::Measurement{.version = Version{1}, .accuracy = 0.75, .loss = 0.5});
+  EXPECT_EQ(result().code, ExitCode::kDone);
 }
 
 TEST_F(EvaluatorTest, TheNextInLineMeasuresTheLastWeightsInPlaceOfOneThatGoes) {
