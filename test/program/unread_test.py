@@ -114,6 +114,8 @@ class Unread(Output):
         job = MuteJob(self, "async", workers=2, epochs=100_000, err=end)
         os.close(end)
         self.assertIn(b"listening on", os.read(reader, 4096))
+        for worker in (0, 1):  # One that never joined would be waited for.
+            job.until_gradients(worker, 20)
         os.close(reader)
         os.kill(job.workers[0].id, signal.SIGKILL)  # The server has something to say.
         job.until_gradients(1, job.gradients(1) + 50)
