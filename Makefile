@@ -20,7 +20,7 @@ setup:   ## install the Debian packages that are missing (root or sudo, once)
 # make demo DEMO='--picture docs/first-minute.svg'.
 demo: build/release/build.ninja  ## compare four policies on 8 workers of unequal speed; two minutes and a picture
 	$(BUILD) release --target outpace
-	@python3 -B tools/demo.py $(DEMO)
+	@$(PYTHON) -B tools/demo.py $(DEMO)
 
 # Ninja configures again by itself when CMakeLists.txt changes.
 build/%/build.ninja: CMakePresets.json | setup
@@ -41,7 +41,7 @@ test-faults: dev  ## the tests of docs/failures.md
 KILLS ?= 9
 resume-soak: dev  ## kill servers of six policies so often each, at random moments
 	OUTPACE=$(CURDIR)/build/dev/outpace LEDGER_WORKER=$(CURDIR)/build/dev/test/ledger_worker \
-	  python3 -B test/program/resume_soak.py $(KILLS)
+	  $(PYTHON) -B test/program/resume_soak.py $(KILLS)
 
 # PICTURES=docs/see keeps its screenshots; SCRAPES=60 has Prometheus scrape for a minute.
 test-dashboard: dev  ## the page in headless Chromium, and a real Prometheus that scrapes a run
@@ -54,7 +54,7 @@ test-dashboard: dev  ## the page in headless Chromium, and a real Prometheus tha
 test-slurm: build/release/build.ninja  ## docs/slurm.md on a Slurm of two nodes in namespaces; takes root
 	@tools/install-packages.sh test slurm
 	$(BUILD) release --target outpace
-	python3 -B test/slurm/jobs_of_docs.py build/release $(CASES)
+	$(PYTHON) -B test/slurm/jobs_of_docs.py build/release $(CASES)
 
 # Not a part of `make ci`: npm brings the schemas.
 test-kubernetes:  ## examples/kubernetes against the schemas of Kubernetes; takes node and npm
@@ -130,17 +130,17 @@ format:  ## clang-format every file in place
 	clang-format -i $(SOURCES)
 
 tidy:    ## the rules of tools/tidy.py, which `make test` runs too
-	python3 tools/tidy.py .
+	$(PYTHON) tools/tidy.py .
 
 # What generates headers is built first; nothing else needs to be.
 lint: build/dev/build.ninja  ## clang-tidy on the program, but for sources that passed before
 	@tools/install-packages.sh ci
 	$(BUILD) dev --target commit wire/outpace.pb.h events/tensorboard.pb.h
-	python3 -B tools/lint.py build/dev --jobs $(JOBS) $(LINT_ARGS)
+	$(PYTHON) -B tools/lint.py build/dev --jobs $(JOBS) $(LINT_ARGS)
 
 SINCE ?= HEAD~1
 lines:   ## lines by folder, and their change: make lines SINCE=1723b5c
-	@python3 -B tools/lines.py --since $(SINCE)
+	@$(PYTHON) -B tools/lines.py --since $(SINCE)
 
 lint-all:  ## clang-tidy on all of the program, whatever passed before
 	$(MAKE) --no-print-directory lint LINT_ARGS=--no-cache
@@ -194,7 +194,7 @@ bench: build/release/build.ninja  ## wire, events, draws of runtimes, flows besi
 bench-chaos: release  ## goodput while workers die and come back, beside elastic DDP; half an hour
 	$(BUILD) release --target outpace-torch
 	@tools/install-packages.sh peers
-	python3 -B tools/bench_chaos.py $(ARGS)
+	$(PYTHON) -B tools/bench_chaos.py $(ARGS)
 
 bench-wire: build/release/build.ninja  ## a push and a pull over each carrier, by size and clients
 	$(BUILD) release --target wire_bench
@@ -205,11 +205,11 @@ bench-detector: build/release/build.ninja  ## how well slow workers are found, o
 	build/release/detector_bench
 
 bench-checkpoint: release  ## what checkpoints cost a run, and how long the server pauses for one
-	python3 tools/checkpoint_cost.py $(ARGS)
+	$(PYTHON) tools/checkpoint_cost.py $(ARGS)
 
 bench-page: release  ## what the page costs a run: pairs of runs with --dashboard and without
 	$(BUILD) release --target outpace-torch
-	python3 tools/page_cost.py $(ARGS)
+	$(PYTHON) tools/page_cost.py $(ARGS)
 
 bench-passes: build/release/build.ninja  ## how often the server touches memory, beside memcpy
 	$(BUILD) release --target passes_bench
@@ -222,7 +222,7 @@ bench-compress: build/release/build.ninja  ## how fast gradients and weights are
 # PEER is a program that trains with DistributedDataParallel, DELAYS_DIR a folder of delay traces.
 bench-peers: release  ## beside another system: make bench-peers PEER=ddp.py DELAYS_DIR=traces
 	@tools/install-packages.sh peers
-	python3 tools/bench_peers.py $(if $(PEER),--peer $(PEER)) \
+	$(PYTHON) tools/bench_peers.py $(if $(PEER),--peer $(PEER)) \
 	  $(if $(DELAYS_DIR),--delays-dir $(DELAYS_DIR)) $(ARGS)
 
 bench-python: release  ## scripts in Python: a worker's cost, and beside DistributedDataParallel
@@ -236,33 +236,33 @@ measure-examples: release  ## the scripts of examples/python alone, as jobs and 
 	$(PYTHON) -B tools/python_examples.py $(ARGS)
 
 reproduce-staleness: release  ## the published staleness of each policy, measured here
-	python3 tools/reproduce_staleness.py $(ARGS)
+	$(PYTHON) tools/reproduce_staleness.py $(ARGS)
 
 reproduce-cifar10: release  ## the staleness paper's table on CIFAR-10; ARGS="--data cifar10:DIR"
-	python3 tools/reproduce_cifar10.py $(ARGS)
+	$(PYTHON) tools/reproduce_cifar10.py $(ARGS)
 
 reproduce-speed-up: release  ## how much sooner more learners are done, in virtual time
-	python3 tools/reproduce_speed_up.py $(ARGS)
+	$(PYTHON) tools/reproduce_speed_up.py $(ARGS)
 
 saps-bound: release  ## what the bound of saps costs, and that nobody starves; virtual time
-	python3 -B tools/saps_bound.py $(ARGS)
+	$(PYTHON) -B tools/saps_bound.py $(ARGS)
 
 # One of the three traces only: ARGS="--traces fixed".
 saps-sooner: release  ## is saps the first to 84 %? rates tuned for each policy; virtual time
 	@mkdir -p build/saps-sooner
-	@for workers in 8 32; do for regime in fixed drifting; do python3 tools/make_delays.py \
+	@for workers in 8 32; do for regime in fixed drifting; do $(PYTHON) tools/make_delays.py \
 	  --workers $$workers --regime $$regime build/saps-sooner/$$regime-$$workers.csv; done; \
-	  python3 tools/make_delays.py --workers $$workers --regime drifting --seed 8 \
+	  $(PYTHON) tools/make_delays.py --workers $$workers --regime drifting --seed 8 \
 	  build/saps-sooner/typical-$$workers.csv; done
-	python3 -B tools/tuned_comparison.py examples/compare/saps_8.toml examples/compare/saps_32.toml \
+	$(PYTHON) -B tools/tuned_comparison.py examples/compare/saps_8.toml examples/compare/saps_32.toml \
 	  --out build/saps-sooner \
 	  --difference saps saps:action=refresh saps:action=shrink $(ARGS)
 
 every-policy: release  ## all policies on three traces, rates tuned for each; virtual time
 	@mkdir -p build/every-policy
-	@for regime in calm fixed drifting; do python3 tools/make_delays.py --workers 8 \
+	@for regime in calm fixed drifting; do $(PYTHON) tools/make_delays.py --workers 8 \
 	  --regime $$regime build/every-policy/$$regime-8.csv; done
-	python3 -B tools/tuned_comparison.py examples/compare/every_policy.toml --out build/every-policy \
+	$(PYTHON) -B tools/tuned_comparison.py examples/compare/every_policy.toml --out build/every-policy \
 	  $(ARGS)
 
 auto-table: release  ## auto beside its candidates; virtual time: make auto-table DATA=folder of traces
@@ -270,12 +270,12 @@ auto-table: release  ## auto beside its candidates; virtual time: make auto-tabl
 	  echo "auto-table: DATA is '$(DATA)'; give the folder that has alibaba-pai-job1.csv" >&2; exit 2; }
 	@mkdir -p build/auto-table
 	@for trace in calm-8-141 fixed-8-142 drifting-8-143 drifting-32-144 bursty-32-145 mixed-8-146; do \
-	  shape=$${trace%-*}; python3 tools/make_delays.py --regime $${shape%-*} --workers $${shape#*-} \
+	  shape=$${trace%-*}; $(PYTHON) tools/make_delays.py --regime $${shape%-*} --workers $${shape#*-} \
 	  --seed $${trace##*-} --iterations 4000 build/auto-table/$$shape.csv; done
 	@(head -n 150 build/auto-table/calm-8.csv; tail -n +151 build/auto-table/fixed-8.csv) \
 	  > build/auto-table/flip-8.csv
 	@cp $(DATA)/alibaba-pai-job1.csv $(DATA)/alibaba-pai-job3.csv $(DATA)/bytedance-AR.csv build/auto-table
-	python3 -B tools/tuned_comparison.py examples/compare/auto_8.toml examples/compare/auto_thin.toml \
+	$(PYTHON) -B tools/tuned_comparison.py examples/compare/auto_8.toml examples/compare/auto_thin.toml \
 	  examples/compare/auto_32.toml examples/compare/auto_10.toml examples/compare/auto_4.toml examples/compare/auto_mixed.toml \
 	  --rates 0.1414 0.2 0.2828 --only-these-rates --coarse-seeds 101 102 --difference auto \
 	  --out build/auto-table/runs $(ARGS)
@@ -283,25 +283,25 @@ auto-table: release  ## auto beside its candidates; virtual time: make auto-tabl
 balanced-sooner: release  ## is dynamic with --balance sooner at 84 %? ten traces; virtual time
 	@mkdir -p build/balanced-sooner
 	@for trace in calm-1 fixed-1 drifting-1 drifting-11 drifting-12 drifting-13 bursty-1 bursty-11 \
-	  bursty-12 bursty-13; do python3 tools/make_delays.py --workers 8 --regime $${trace%-*} \
+	  bursty-12 bursty-13; do $(PYTHON) tools/make_delays.py --workers 8 --regime $${trace%-*} \
 	  --seed $${trace#*-} build/balanced-sooner/$$trace.csv; done
 	build/release/outpace compare examples/compare/balance_8.toml --out build/balanced-sooner/runs
 
 many-workers: release  ## dynamic beside sync with 30, 100 and 300 equal workers; live, ten minutes
 	$(BUILD) release --target ledger_worker
-	python3 -B tools/many_workers.py $(ARGS)
+	$(PYTHON) -B tools/many_workers.py $(ARGS)
 
 policy-change: release  ## what a change of the policy costs in accuracy; live
-	python3 -B tools/policy_change.py $(ARGS)
+	$(PYTHON) -B tools/policy_change.py $(ARGS)
 
 validate-throughput: release  ## predictions beside runs on hosts with limited links; takes root
 	@tools/install-packages.sh hosts
-	python3 tools/validate_throughput.py $(ARGS)
+	$(PYTHON) tools/validate_throughput.py $(ARGS)
 
 validate-slices: build/release/build.ninja  ## overlap of transfers with computing, on limited links; takes root
 	@tools/install-packages.sh hosts
 	$(BUILD) release --target outpace
-	python3 tools/validate_slices.py $(ARGS)
+	$(PYTHON) tools/validate_slices.py $(ARGS)
 
 clean:   ## remove every build
 	rm -rf build

@@ -7,8 +7,6 @@
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
-# Debian's own, which has Debian's packages.
-set(OUTPACE_PYTHON /usr/bin/python3 CACHE FILEPATH "Python with pip, setuptools and wheel")
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Outpace)
 
 # Appends to `out` every library of this project that `target` links, itself included.

@@ -7,7 +7,7 @@ set(page_files ${page_folder}/index.html ${page_folder}/page.css ${page_folder}/
                ${page_folder}/report.js ${OUTPACE_CHART_JS})
 add_custom_command(
   OUTPUT ${page_header}
-  COMMAND python3 ${CMAKE_SOURCE_DIR}/cmake/embed.py ${page_header}
+  COMMAND ${OUTPACE_PYTHON} ${CMAKE_SOURCE_DIR}/cmake/embed.py ${page_header}
           kIndexHtml=${page_folder}/index.html kPageCss=${page_folder}/page.css
           kPageJs=${page_folder}/page.js kReportJs=${page_folder}/report.js kChartJs=${OUTPACE_CHART_JS}
   DEPENDS ${page_files} ${CMAKE_SOURCE_DIR}/cmake/embed.py VERBATIM)
