@@ -23,6 +23,19 @@ std::optional<double> number(const nlohmann::json& object, const char* key) {
                                                      : std::nullopt;
 }
 
+// The examples applied by the evaluation at this time. A record of an older outpace does not tell
+// them: the run's mean rate does, which counts wrongly what a run waited for.
+double examples_at(const nlohmann::json& summary, double seconds) {
+  for (const nlohmann::json& evaluation : summary.value("evaluations", nlohmann::json::array())) {
+    if (evaluation.is_object() && number(evaluation, "seconds") == seconds) {
+      if (const auto examples = number(evaluation, "examples")) {
+        return *examples;
+      }
+    }
+  }
+  return seconds * number(summary, "examples_per_second").value_or(0.0);
+}
+
 // At its target, or else at its last evaluation: what, and when. Its examples are not known yet.
 std::optional<policy::Reached> learnt(const nlohmann::json& summary) {
   const auto target = number(summary, "target_accuracy");
@@ -107,11 +120,10 @@ std::string most_in_force(const nlohmann::json& summary) {
 
 std::optional<policy::Reached> reached(const nlohmann::json& summary) {
   auto found = learnt(summary);
-  const double rate = number(summary, "examples_per_second").value_or(0.0);
   const double updates = number(summary, "updates").value_or(0.0);
   const double examples = number(summary, "examples").value_or(0.0);
   const std::vector<policy::Progress::Stale> gradients = by_staleness(summary);
-  if (!found || gradients.empty() || !(found->seconds > 0.0 && rate > 0.0) ||
+  if (!found || gradients.empty() || !(found->seconds > 0.0) ||
       !(updates >= 1.0 && updates < kUpdatesMost && examples > 0.0)) {
     return std::nullopt;
   }
@@ -119,7 +131,10 @@ std::optional<policy::Reached> reached(const nlohmann::json& summary) {
   for (const policy::Progress::Stale& some : gradients) {
     applied += some.gradients;
   }
-  found->examples = rate * found->seconds;
+  found->examples = examples_at(summary, found->seconds);
+  if (!(found->examples > 0.0)) {
+    return std::nullopt;
+  }
   found->mixed = examples / static_cast<double>(applied) *
                  policy::Progress::mixed_gradients(gradients, static_cast<std::uint64_t>(updates));
   return found;

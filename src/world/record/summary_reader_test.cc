@@ -44,6 +44,20 @@ TEST(SummaryReader, ReadsWhatARunReachedAtItsTarget) {
   EXPECT_EQ(found->mixed, 40.0 * (400.0 * 10.0 + 100.0 * 10.0 * 11.0) / 500.0);
 }
 
+TEST(SummaryReader, TakesTheExamplesThatTheEvaluationTells) {
+  // It waited for its server to be resumed: its mean rate is not that of before the target.
+  const auto found = [](const std::string& target) {
+    return reached(
+        nlohmann::json::parse(R"({"target_accuracy": 0.84, "seconds_to_target": )" + target +
+                              R"(, "examples_per_second": 100.0, "updates": 50, "examples": 20000,
+            "staleness": {"histogram": {"0": 500}},
+            "evaluations": [{"seconds": 12.5, "examples": 15000, "accuracy": 0.85},
+                            {"seconds": 200.0, "examples": 20000, "accuracy": 0.9}]})"));
+  };
+  EXPECT_EQ(found("12.5")->examples, 15000.0);
+  EXPECT_EQ(found("null")->examples, 20000.0);
+}
+
 TEST(SummaryReader, ReadsWhatARunReachedAtItsEnd) {
   const auto end = [](const std::string& evaluation, const std::string& updates = "50") {
     return reached(nlohmann::json::parse(
