@@ -43,12 +43,24 @@ void check_policy(const std::string& text,
                   std::uint32_t workers,
                   const policy::PolicyInputs& given) {
   const Spec spec = Spec::parse(text);
-  if (policy::waits_for_learning(spec)) {
+  // What `auto` needs of gradients is their noise: see check_noise().
+  if (policy::waits_for_learning(spec) && spec.name != policy::kAuto) {
     throw usage_error("policy '" + text +
-                      "' needs a loss, an accuracy or gradients, which nobody knows of a run that "
-                      "was not; name a policy, or let a switch wait for updates or seconds");
+                      "' needs a loss or an accuracy, which nobody knows of a run that was not; "
+                      "name a policy, or let a switch wait for updates or seconds");
   }
   (void)policy::make_policy(spec, workers, given);
+}
+
+// REQUIRES: the policy is not the run's own.
+void check_noise(const std::string& text, const policy::RecordedRun& run) {
+  const auto workers = static_cast<std::uint32_t>(run.workers.size());
+  if (!run.noise_scale &&
+      policy::make_policy(Spec::parse(text), workers, run.given)->asks_for_norms()) {
+    throw usage_error("policy '" + text +
+                      "' goes by the gradients' noise, which this run did not measure; a run with "
+                      "--policy auto or dynamic:objective=progress measures it");
+  }
 }
 
 // A phase of local steps is whole mini-batches.
@@ -151,7 +163,6 @@ WhatIf::Scenario WhatIf::all(const std::string& question, Pace pace) const {
   return scenario;
 }
 
-// The noise scale stands for the whole run.
 double WhatIf::progress_of(const server::Statistics& done) const {
   if (!run_.noise_scale || run_.given.local_steps > 0) {
     return 0.0;
@@ -182,6 +193,9 @@ WhatIf::Rates WhatIf::simulate(const Scenario& scenario, const Blocks& blocks) c
       .shard = {.optimizer = Spec::parse("sgd")},
       .target = {},
       .latency = from_seconds(0.5 * messages_ / scenario.link_speed)};
+  if (run_.noise_scale) {  // It stands for the whole run.
+    options.noise_scale = *run_.noise_scale / run_.batch;
+  }
   for (std::uint32_t i = 0; i < seats.size(); ++i) {
     const std::uint32_t worker = seats[i].column % count();
     const auto crash = [&](Time at, std::optional<Duration> lasts) {
@@ -296,6 +310,7 @@ std::optional<Answer> WhatIf::with_a_faster_link() const {
 
 Answer WhatIf::under(const std::string& policy) const {
   check_policy(policy, count(), run_.given);
+  check_noise(policy, run_);
   Scenario scenario = all("policy " + policy, Pace::kRecorded);
   scenario.policy = policy;
   return answer(scenario);

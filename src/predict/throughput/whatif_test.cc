@@ -21,6 +21,7 @@ class Recorder {
   struct Phases {
     std::uint32_t local_steps = 0;
     Duration latency{};
+    std::optional<double> noise_scale{};  // In gradients.
   };
   Recorder(std::uint32_t workers, const Phases& phases) : workers_(workers), phases_(phases) {
     run_.workers.resize(workers);
@@ -35,7 +36,8 @@ class Recorder {
                                                 .limits = {.seconds = seconds(20)}},
                                 .shard = {.optimizer = Spec::parse("sgd")},
                                 .target = {},
-                                .latency = phases_.latency};
+                                .latency = phases_.latency,
+                                .noise_scale = phases_.noise_scale};
     if (phases_.local_steps > 0) {
       options.coordinator.local_steps = {
           .most = phases_.local_steps, .optimizer = "sgd", .schedule = {}};
@@ -64,6 +66,7 @@ class Recorder {
     run_.batch = kBatch * std::max(1U, phases_.local_steps);
     run_.last_commit = done.last_commit;
     run_.examples = done.examples_applied;
+    run_.noise_scale = done.gradient_noise_scale;
     return run_;
   }
 
@@ -152,6 +155,31 @@ TEST(WhatIf, ProgressIsToldWhereTheNoiseIsKnown) {
   EXPECT_GT(whatif.under("async").ratio, whatif.under("backup:cutoff=3").ratio);
   EXPECT_LT(whatif.under("async").progress.value(),
             whatif.under("backup:cutoff=3").progress.value());
+}
+
+TEST(WhatIf, PoliciesThatGoByTheNoiseHearOfIt) {
+  const std::string runtime = "lognormal(mean=100ms,cv=0.5)";
+  const std::string progress = "dynamic:objective=progress";
+  // Where two gradients tell almost all, it waits for few.
+  const Recorder::Phases phases{.noise_scale = 0.2};
+  policy::RecordedRun run = recorded("sync", runtime, 8, phases);
+  EXPECT_FALSE(run.noise_scale.has_value()) << "nobody asked for it";
+  run.noise_scale = 0.2 * kBatch;
+  const policy::RecordedRun truth = recorded(progress, runtime, 8, phases);
+  EXPECT_NEAR(truth.noise_scale.value_or(0.0), 0.2 * kBatch, 1e-6);
+  const WhatIf whatif(run, {.resamplings = 0});
+  const double told = whatif.under(progress).examples_per_second;
+  EXPECT_NEAR(told / truth.examples_per_second(), 1.0, 0.05);
+  EXPECT_GT(whatif.under("dynamic").examples_per_second, 1.3 * told)
+      << "which goes by gradients a second";
+}
+
+TEST(WhatIf, AutoChoosesWhereTheNoiseIsKnown) {
+  policy::RecordedRun run = uneven();
+  EXPECT_THROW((void)WhatIf(run, {}).under("auto"), Error);
+  EXPECT_THROW((void)WhatIf(run, {}).under("dynamic:objective=progress"), Error);
+  run.noise_scale = 100.0 * kBatch;
+  EXPECT_GT(WhatIf(run, {}).under("auto").ratio, 2.0);
 }
 
 TEST(WhatIf, WhatTheRunReachedIsReachedAsMuchSooner) {

@@ -45,6 +45,8 @@ Cluster::Cluster(const ClusterOptions& options,
   if (learning_ != nullptr) {
     make_shard();
     gradients_.emplace(learning_->gradients, options_.coordinator, options_.attacks);
+  } else if (options_.noise_scale) {
+    expected_norms_.emplace(*options_.noise_scale);
   }
   if (options_.steps_ahead) {
     CHECK(options_.overlap == nullptr && options_.coordinator.local_steps);
@@ -261,6 +263,12 @@ void Cluster::carry_out_effects() {
   if (coordinator_->started()) {
     admission_->began();
   }
+  for (const server::Effect& effect : effects_) {
+    const auto norms = expected_norms_ ? expected_norms_->see(effect) : std::nullopt;
+    if (norms) {
+      will_measure(*norms);
+    }
+  }
   server::carry_out(
       effects_,
       shard_ ? &*shard_ : nullptr,
@@ -280,10 +288,7 @@ void Cluster::carry_out_effects() {
                  [this](const server::TakeSnapshot& snapshot) {
                    evaluate(snapshot.version, snapshot.examples);
                  },
-                 [this](const server::MeasuredNorms& measured) {
-                   norms_.push_back(measured);
-                   queue_.push(now_, {Kind::kNorms, 0, 0});  // After the current effects.
-                 },
+                 [this](const server::MeasuredNorms& measured) { will_measure(measured); },
                  [this](const server::Warn& warning) {
                    if (warned_) {
                      warned_(warning.text);
@@ -367,6 +372,12 @@ void Cluster::measured() {
   CHECK(found.has_value());
   server::evaluated(now_, *found, evaluations_, *coordinator_, effects_);
   carry_out();
+}
+
+// After the current effects.
+void Cluster::will_measure(const server::MeasuredNorms& norms) {
+  norms_.push_back(norms);
+  queue_.push(now_, {Kind::kNorms, 0, 0});
 }
 
 void Cluster::measured_norms() {

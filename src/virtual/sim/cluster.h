@@ -39,6 +39,7 @@
 #include "server/shard.h"
 #include "sim/cluster_observer.h"
 #include "sim/event_queue.h"
+#include "sim/expected_norms.h"
 #include "sim/faults.h"
 #include "sim/message_faults.h"
 #include "sim/overlap.h"
@@ -71,8 +72,11 @@ struct ClusterOptions {
   Duration latency{};  // Each message's, each way; on top of what it takes over the links.
   Duration apply{};    // What the server needs for a gradient; they queue before it.
   std::vector<Fault> faults;
-  std::vector<worker::Attack> attacks;        // Used only with learning.
-  Packing packing;                            // How it packs what travels.
+  std::vector<worker::Attack> attacks;  // Used only with learning.
+  Packing packing;                      // How it packs what travels.
+  // Without learning: policies that ask for norms hear those of gradients of this noise scale, in
+  // gradients. Nothing: they hear of none.
+  std::optional<double> noise_scale{};
   const Transfers::Options* links = nullptr;  // Belong to the caller.
   // Transfers overlap with computing; belongs to the caller. Its bytes are those of packed numbers.
   // REQUIRES: links tell weights in its pieces, and there are neither faults nor learning.
@@ -330,6 +334,7 @@ class Cluster {
   void to_worker(std::uint32_t worker, protocol::Message message, Weights weights);
   void evaluate(Version version, std::uint64_t examples);
   void measured();
+  void will_measure(const server::MeasuredNorms& norms);
   void measured_norms();
   // `next`: Time::max() for never.
   void schedule(Timer& timer, Time next, Kind kind);
@@ -373,6 +378,7 @@ class Cluster {
   std::uint64_t processes_ = 0;
   server::Evaluations evaluations_;
   std::deque<protocol::Measurement> measurements_;  // Not told to the coordinator yet.
+  std::optional<ExpectedNorms> expected_norms_;     // Where gradients have no numbers.
   std::deque<server::MeasuredNorms> norms_;         // Not told to the coordinator yet.
   std::optional<WorkerGradients> gradients_;
   std::optional<Packer> packer_;  // If the size of a payload is known.
