@@ -216,9 +216,9 @@ class Targets(unittest.TestCase):
     """What `make lint` would run: make has variables of its own, LINT among them."""
 
     def words(self, target):
-        shown = subprocess.run(["make", "--dry-run", target, "JOBS=3"], text=True, check=True,
-                               cwd=pathlib.Path(__file__).parent.parent, stdout=subprocess.PIPE,
-                               env={"PATH": os.environ["PATH"]}).stdout
+        shown = subprocess.run(["make", "--dry-run", target, "JOBS=3", "PYTHON=python3"],
+                               text=True, check=True, cwd=pathlib.Path(__file__).parent.parent,
+                               stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}).stdout
         return next(line for line in shown.splitlines() if "tools/lint.py" in line).split()
 
     def test_lint_and_lint_all_differ_in_the_cache_alone(self):
