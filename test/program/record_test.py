@@ -57,7 +57,9 @@ class Trouble(Record):
         job.finish()
         job.assert_each_example_used(job.summary())
         self.assertIn("decisions.jsonl: ", job.server.err)
-        self.assertIn("lines are missing at its end", job.server.err)
+        # The last line may be short enough for the room that is left: then the gap ends before it.
+        self.assertRegex(job.server.err, "lines are missing at its end|"
+                                         "can be written again; [0-9,]+ lines are missing")
         self.assertIn("a gap: decisions from ", self.replay(job.run))
 
     def test_without_the_runs_folder_the_weights_go_to_another(self):
