@@ -193,7 +193,7 @@ class Control(Switching):
 
     def test_the_worker_that_the_seam_waits_for_dies(self):
         job = LedgerJob(self, "async", epochs=4,
-                        batch_seconds=lambda worker: 5.0 if worker == 7 else 0.02)
+                        batch_seconds=lambda worker: 60.0 if worker == 7 else 0.02)
         job.until_gradients(0, 5)
         asked = self.start("ctl", job.run, "set-policy", "backup:cutoff=3")
         wait_until(lambda: self.status(job)["coming_policy"] == "backup:cutoff=3", "the seam")
