@@ -147,7 +147,7 @@ lint-all:  ## clang-tidy on all of the program, whatever passed before
 
 asan: build/asan/build.ninja  ## tests and benchmarks under address and undefined-behaviour sanitizers
 	$(BUILD) asan
-	ctest --preset asan
+	ctest --preset asan --parallel 3
 
 tsan: build/tsan/build.ninja  ## under the thread sanitizer: what has threads
 	$(BUILD) tsan --target live_test wire_test chaos_run_test
