@@ -263,10 +263,11 @@ void Cluster::carry_out_effects() {
   if (coordinator_->started()) {
     admission_->began();
   }
-  for (const server::Effect& effect : effects_) {
-    const auto norms = expected_norms_ ? expected_norms_->see(effect) : std::nullopt;
-    if (norms) {
-      will_measure(*norms);
+  if (expected_norms_) {
+    for (const server::Effect& effect : effects_) {
+      if (const auto norms = expected_norms_->see(effect)) {
+        will_measure(*norms);
+      }
     }
   }
   server::carry_out(
