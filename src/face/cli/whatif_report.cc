@@ -1,6 +1,7 @@
 #include "cli/whatif_report.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -104,7 +105,9 @@ std::vector<plot::Bar> bars_of(const WhatIfReport& report) {
   return bars;
 }
 
-std::string lost_in_words(const std::vector<LostTo>& lost) {
+// The slowest worker comes first: beside it, what chance takes by the others is little.
+std::string lost_in_words(std::vector<LostTo> lost) {
+  std::ranges::stable_sort(lost, std::ranges::greater(), &LostTo::share);
   std::string words;
   for (const LostTo& one : lost) {
     if (one.share >= kNamed) {

@@ -96,6 +96,18 @@ TEST(WhatIfReport, IsTextForPeople) {
   EXPECT_TRUE(text.ends_with("note: a note of the record\n")) << text;
 }
 
+TEST(WhatIfReport, NamesTheSlowestWorkerFirst) {
+  WhatIfReport report = report_whatif(uneven_run(), job_of("runs/x"));
+  report.lost = {{.worker = WorkerId{1}, .share = 0.006},
+                 {.worker = WorkerId{2}, .share = 0.004},
+                 {.worker = WorkerId{3}, .share = 0.628},
+                 {.worker = WorkerId{5}, .share = 0.628}};
+  EXPECT_NE(report_text(report).find(
+                "time lost: 62.8 % to worker 3, 62.8 % to worker 5, 0.6 % to worker 1\n"),
+            std::string::npos)
+      << report_text(report);
+}
+
 TEST(WhatIfReport, SaysWhatIsLearntWhereTheNoiseIsKnown) {
   policy::FoundRun found = uneven_run();
   found.run.noise_scale = 8.0;  // Two gradients.

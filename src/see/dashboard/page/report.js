@@ -27,6 +27,7 @@ function showWhatif(one) {
     return tr;
   }));
   const lost = one.whatif.lost_to_workers.filter((worker) => worker.share >= 0.005)
+    .sort((one, other) => other.share - one.share)
     .map((worker) => `${(100 * worker.share).toFixed(1)} % to worker ${worker.worker}`);
   $("whatif-words").textContent = [lost.length ? "time lost: " + lost.join(", ")
     : "no time is lost to any worker being slower than the others", ...one.whatif.notes].join(". ") + ".";
