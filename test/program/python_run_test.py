@@ -8,7 +8,7 @@ import textwrap
 import unittest
 
 sys.dont_write_bytecode = True
-from jobs import OUTPACE, main  # noqa: E402
+from jobs import OUTPACE, main, read_json_lines  # noqa: E402
 from launch_test import MPIRUN, TORCHRUN, slurm_variables  # noqa: E402
 from python_jobs import PACKAGE, PYTHON, ROOT, SCRIPTS, PythonTest  # noqa: E402
 
@@ -17,8 +17,8 @@ SCRIPT = SCRIPTS / "script.py"
 
 class RunTest(PythonTest):
     def run_script(self, policy, *words, epochs=3):
-        """The summary of a run of two workers, and what it printed."""
-        out = self.folder / f"run-{next(self.names)}"
+        """The summary of a run of two workers, and what it printed; its record is in `self.run`."""
+        self.run = out = self.folder / f"run-{next(self.names)}"
         run = self.start("run", "--workers", 2, "--policy", policy, "--batch", 16, "--out", out,
                          "--json", "--", PYTHON, "-B", SCRIPT, "--epochs", epochs, *words,
                          variables={"PYTHONPATH": PACKAGE})
@@ -40,6 +40,9 @@ class LargeBatch(RunTest):
     def test_under_async_nothing_is_scaled(self):
         _, said = self.run_script("async", "--scale-rate")
         self.assertNotIn("an update is the mean", said)
+        told = [line["event"] for line in read_json_lines(self.run / "decisions.jsonl")
+                if line.get("event", {}).get("what") == "scale_invariant"]
+        self.assertEqual([one["value"] for one in told], [0], "the script has sgd or momentum")
 
 
 class Evaluation(RunTest):

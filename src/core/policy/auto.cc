@@ -92,6 +92,8 @@ void Auto::hear(Time now, const Event& event) {
                           noise_.hear(measured, gradients_of_norms(last_count_));
                           if (measured.what == Measure::kTrainingLoss) {
                             loss_ = measured.value;
+                          } else if (measured.what == Measure::kScaleInvariant) {
+                            scale_invariant_ = measured.value > 0.0;
                           }
                         },
                         Ignoring<TimerFired, PolicySet>{}},
@@ -352,7 +354,7 @@ bool Auto::expectations(Expectations& out) const {
 
 void Auto::keep(Archive& archive) {
   archive("noise", noise_)("choice", choice_)("coming", coming_)("version", version_);
-  archive("last_count", last_count_)("loss", loss_);
+  archive("last_count", last_count_)("loss", loss_)("scale_invariant", scale_invariant_);
   if (coming_.value_or(0) >= kAutoCandidates.size()) {
     throw Error(ExitCode::kUnreadable, "state 'coming': no candidate of auto");
   }

@@ -110,8 +110,8 @@ class Auto final : public Policy {
   void change(Time now, const AutoChoice::Change& next, double phi, Decision& out);
 
   const BalanceOptions may_balance_;
-  const bool scale_invariant_;
-  Balanced inside_;  // A Switch.
+  bool scale_invariant_;  // A script brings it only when its workers come.
+  Balanced inside_;       // A Switch.
   AutoChoice choice_;
   std::optional<std::uint32_t> coming_;  // From the choice to the seam.
   bool in_rounds_ = true;  // Whether the present candidate's updates are of one version.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,12 +81,16 @@ TEST(Auto, BalancesOnlyAsFarAsItMay) {
 }
 
 // Steps of one gradient are then as long as those of many, but as far only as its noise lets them.
+// What the server says of a script's optimizer counts, and not what was thought before.
 TEST(Auto, ExpectsLessOfSingleGradientsWhereStepsAreScaleInvariant) {
-  const auto expected = [](bool scale_invariant) {
+  const auto expected = [](bool scale_invariant, std::optional<double> told = std::nullopt) {
     CheckedDriver driver(
         make_policy(Spec::parse("auto"), kAutoWorkers, {.scale_invariant = scale_invariant}),
         kAutoBalance);
     driver.join_all(kAutoWorkers);
+    if (told) {
+      driver.pass(Measured{Measure::kScaleInvariant, *told, Version{0}}, at(0.0));
+    }
     double seconds = 0.0;
     run_rounds(driver, 20, seconds);
     Expectations found;
@@ -94,12 +99,16 @@ TEST(Auto, ExpectsLessOfSingleGradientsWhereStepsAreScaleInvariant) {
   };
   const auto sgd = expected(false);
   const auto adam = expected(true);
+  const auto told_sgd = expected(true, 0.0);
+  const auto told_adam = expected(false, 1.0);
   // V = 7 / 3 and the squared norm is 2.25 - 7 / 12.
   constexpr double kPhi = 1.4;
   const double less = std::sqrt((1.0 + kPhi / kAutoWorkers) / (1.0 + kPhi));
   for (std::size_t i = 0; i < sgd.size(); ++i) {
     const bool lone = is_asynchronous(Spec::parse(kAutoCandidates.at(i).policy));
     EXPECT_NEAR(adam[i].expected / sgd[i].expected, lone ? less : 1.0, 1e-6) << sgd[i].policy;
+    EXPECT_EQ(told_sgd[i].expected, sgd[i].expected);
+    EXPECT_EQ(told_adam[i].expected, adam[i].expected);
   }
 }
 

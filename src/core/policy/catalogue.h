@@ -32,7 +32,8 @@ struct PolicyInputs {
   bool balanced_outside = false;
   // How far `auto` may balance them by itself; to 1: not at all.
   BalanceOptions may_balance = kAutoBalance;
-  // The optimizer's steps are as long whatever the gradient's length is, as adam's.
+  // The optimizer's steps are as long whatever the gradient's length is, as adam's. A
+  // script's is heard of later (Measure::kScaleInvariant).
   bool scale_invariant = false;
   // The deep runtime model that was fitted earlier, for `dynamic`; null if there is none.
   std::shared_ptr<const runtime_model::DeepWeights> fitted = nullptr;

@@ -93,6 +93,9 @@ enum class Measure : std::uint8_t {
   kTestAccuracy,
   kGradientNorm,        // The norm of the mean that the previous commit took.
   kSingleGradientNorm,  // Root mean square of the norms that went into it; comes before it.
+  // 1 if the steps of the optimizer that the workers' script brought are as long whatever the
+  // gradient's length is, as adam's, else 0. Comes when they have joined.
+  kScaleInvariant,
 };
 // A lone gradient does not tell its noise. Where updates are of one gradient, both norms are of so
 // many updates in a row, and are measured after the last of them.

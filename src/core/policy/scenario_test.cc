@@ -155,7 +155,8 @@ class Scenario {
         {"training_loss", Measure::kTrainingLoss},
         {"test_accuracy", Measure::kTestAccuracy},
         {"gradient_norm", Measure::kGradientNorm},
-        {"single_gradient_norm", Measure::kSingleGradientNorm}};
+        {"single_gradient_norm", Measure::kSingleGradientNorm},
+        {"scale_invariant", Measure::kScaleInvariant}};
     for (const auto& [word, what] : kMeasures) {
       if (const auto value = command.fields.find(word); value != command.fields.end()) {
         return {.what = what, .value = std::stod(value->second), .version = Version{0}};

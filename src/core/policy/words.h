@@ -27,12 +27,13 @@ inline constexpr std::array<Word<Ending>, 3> kEndings{{{Ending::kAbandoned, "aba
                                                        {Ending::kRefused, "refused"},
                                                        {Ending::kFiltered, "filtered"}}};
 
-inline constexpr std::array<Word<Measure>, 5> kMeasures{
+inline constexpr std::array<Word<Measure>, 6> kMeasures{
     {{Measure::kTrainingLoss, "training_loss"},
      {Measure::kTestLoss, "test_loss"},
      {Measure::kTestAccuracy, "test_accuracy"},
      {Measure::kGradientNorm, "gradient_norm"},
-     {Measure::kSingleGradientNorm, "single_gradient_norm"}}};
+     {Measure::kSingleGradientNorm, "single_gradient_norm"},
+     {Measure::kScaleInvariant, "scale_invariant"}}};
 
 template <typename Value, std::size_t kWords>
 [[nodiscard]] constexpr std::string_view text_of(const std::array<Word<Value>, kWords>& words,

@@ -348,6 +348,9 @@ void Coordinator::start(Time now, Effects& out) {
       enqueue(policy::WorkerJoined{WorkerId{static_cast<std::uint32_t>(at)}});
     }
   }
+  if (const auto& invariant = options_.scale_invariant) {
+    enqueue(policy::Measured{policy::Measure::kScaleInvariant, *invariant ? 1.0 : 0.0, version_});
+  }
   decide_all(now, out);
 }
 

@@ -87,6 +87,9 @@ struct CoordinatorOptions {
   double rate = 0.1;  // Learning rate before schedule and scale.
   update::Schedule schedule;
   update::RateScale rate_scale = update::RateScale::kNone;
+  // Whether the optimizer that the workers brought is: the policy is told at the start. Nothing:
+  // they brought none, and the policy was made for the server's.
+  std::optional<bool> scale_invariant = std::nullopt;
   // Its examples and weights come from a server above, release by release: see feed().
   bool fed = false;
   std::uint64_t evaluate_every = 5120;  // Applied examples between snapshots.

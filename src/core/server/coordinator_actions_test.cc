@@ -320,6 +320,18 @@ TEST(CoordinatorActions, TellTheTrainingLossToWhoWaitsForIt) {
   EXPECT_TRUE(other.measured().empty());
 }
 
+TEST(CoordinatorActions, TellOfTheOptimizerThatWorkersBroughtBeforeAnybodyAnswers) {
+  for (const bool invariant : {false, true}) {
+    const Job job("async",
+                  {.workers = 2, .batch = 4, .examples = 64, .scale_invariant = invariant});
+    ASSERT_EQ(job.measured().size(), 1U);
+    EXPECT_EQ(job.measured()[0].what, policy::Measure::kScaleInvariant);
+    EXPECT_EQ(job.measured()[0].value, invariant ? 1.0 : 0.0);
+  }
+  const Job job("async", {.workers = 2, .batch = 4, .examples = 64});
+  EXPECT_TRUE(job.measured().empty()) << "the policy was made for the server's";
+}
+
 TEST(CoordinatorActions, TurnAwayWhatIsFilteredAndSayWhy) {
   Job job("async", {.workers = 2, .batch = 4, .examples = 64});
   const Effects effects = job.push(job.answer(0), update::Judgement::kTooSteep);

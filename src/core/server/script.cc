@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <string>
 #include <utility>
 
 namespace outpace::server {
@@ -78,6 +79,15 @@ update::Group group_of(const protocol::ParameterGroup& group, const ShardOptions
 
 bool brings_optimizer(const protocol::Script& script) {
   return std::ranges::any_of(script.groups, is_optimizer);
+}
+
+std::optional<bool> scale_invariant(const protocol::Script& script) {
+  const auto group = std::ranges::find_if(script.groups, is_optimizer);
+  if (group == script.groups.end()) {
+    return std::nullopt;
+  }
+  const std::string method = Spec::parse(spec_of(*group)).name;
+  return update::make_optimizer(Spec::parse(method), 1)->scale_invariant();
 }
 
 ShardOptions with_script(ShardOptions options, const protocol::Script& script) {

@@ -36,6 +36,19 @@ TEST(Script, EachMethodIsAnOptimizerWithItsSettings) {
   EXPECT_EQ(words(Method::kAdadelta), "adadelta:rho=0.999,epsilon=1e-08");
 }
 
+TEST(Script, SaysWhetherItsStepsAreAsLongWhateverTheGradient) {
+  const auto found = [](std::vector<protocol::ParameterGroup> groups) {
+    return scale_invariant(script_of(std::move(groups)));
+  };
+  const protocol::ParameterGroup buffers{.method = Method::kAverage, .momentum = 0.9};
+  EXPECT_EQ(found({{.method = Method::kSgd, .rate = 0.1}}), false);
+  EXPECT_EQ(found({buffers, {.method = Method::kMomentum, .rate = 0.1, .momentum = 0.9}}), false);
+  EXPECT_EQ(found({buffers, {.method = Method::kAdamW, .rate = 0.1, .beta1 = 0.9, .beta2 = 0.99}}),
+            true);
+  EXPECT_EQ(found({buffers, {.method = Method::kByServer, .rate = 1.0}}), std::nullopt);
+  EXPECT_EQ(found({}), std::nullopt);
+}
+
 TEST(Script, GroupsHaveRatesAndDecaysOfTheirOwn) {
   const auto script = script_of({{.method = Method::kSgd, .rate = 0.1, .weight_decay = 5e-4},
                                  {.method = Method::kMomentum, .rate = 0.01, .momentum = 0.5}});

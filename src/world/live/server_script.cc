@@ -43,6 +43,7 @@ server::CoordinatorOptions Server::coordinator_options(const admission::Terms& t
   options.examples = terms.examples;
   if (terms.script && server::brings_optimizer(*terms.script)) {
     options.rate = 1.0;  // The groups have rates of their own.
+    options.scale_invariant = server::scale_invariant(*terms.script);
   }
   if (terms.script && terms.script->epochs > 0 && options_.script.epochs) {
     options.limits.epochs = terms.script->epochs;

@@ -33,6 +33,7 @@ class Follower {
   explicit Follower(const DecisionLogHeader& header) : policies_(header.policy) {
     run_.workers.resize(header.workers);
     present_.resize(header.workers, Present::kUnknown);
+    run_.given.scale_invariant = header.scale_invariant;
   }
 
   // Another stretch begins with the decision of this time. Nothing is known yet of its workers.
@@ -165,7 +166,11 @@ class Follower {
   }
   void take(const policy::PolicySet& /*event*/) {}
   void take(const policy::TimerFired& /*event*/) {}
-  void take(const policy::Measured& /*event*/) {}
+  void take(const policy::Measured& event) {
+    if (event.what == policy::Measure::kScaleInvariant) {
+      run_.given.scale_invariant = event.value > 0.0;
+    }
+  }
 
   policy::RecordedWorker& worker(WorkerId id) {
     if (index(id) >= run_.workers.size()) {

@@ -97,6 +97,16 @@ TEST_F(RecordedRunReader, EndsAnAbsenceWhenTheWorkerJoinsAgain) {
   EXPECT_EQ(read().run.workers[1].absences.at(0).until, at(900));
 }
 
+TEST_F(RecordedRunReader, TakesTheOptimizerThatAScriptBrought) {
+  write_log();
+  EXPECT_FALSE(read().run.given.scale_invariant);
+  more = [](DecisionLogWriter& log) {
+    log.append(at(400), policy::Measured{policy::Measure::kScaleInvariant, 1.0, Version{0}}, {});
+  };
+  write_log();
+  EXPECT_TRUE(read().run.given.scale_invariant);
+}
+
 TEST_F(RecordedRunReader, NotesWhatTheRecordDoesNotSay) {
   more = [](DecisionLogWriter& log) {
     log.append(
