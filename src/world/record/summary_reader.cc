@@ -146,6 +146,12 @@ Learning read_learning(const std::string& directory) {
   if (!summary) {
     throw usage_error(path.string() + ": cannot be read; a run's directory has one");
   }
+  // What a worker pushes there is the sum of many steps.
+  if (const auto steps = summary->find("local_steps");
+      steps != summary->end() && !steps->is_null()) {
+    throw usage_error(path.string() + ": the run had --local-steps " + steps->dump() +
+                      ", which says nothing of the noise of a gradient; take a run without");
+  }
   if (!summary->contains("gradient_noise_scale")) {
     throw usage_error(path.string() +
                       ": no gradient_noise_scale; a run of an older outpace does not keep it");

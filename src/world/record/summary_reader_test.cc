@@ -23,6 +23,11 @@ TEST(SummaryReader, ReadsTheNoiseScaleOfARunThatMeasuredIt) {
   EXPECT_EQ(scale(), 24.5);
   put_summary(directory / "summary.json", "{}");
   EXPECT_NE(refusal_of([&] { (void)scale(); }).find("no gradient_noise_scale"), std::string::npos);
+  put_summary(directory / "summary.json", R"({"gradient_noise_scale": 24.5, "local_steps": null})");
+  EXPECT_EQ(scale(), 24.5);
+  put_summary(directory / "summary.json", R"({"gradient_noise_scale": 24.5, "local_steps": 10})");
+  EXPECT_NE(refusal_of([&] { (void)scale(); }).find("summary.json: the run had --local-steps 10, "),
+            std::string::npos);
   for (const char* none : {"null", "0", "-1", "\"24\""}) {
     put_summary(directory / "summary.json",
                 std::string(R"({"gradient_noise_scale": )") + none + "}");
