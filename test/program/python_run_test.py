@@ -40,9 +40,19 @@ class LargeBatch(RunTest):
     def test_under_async_nothing_is_scaled(self):
         _, said = self.run_script("async", "--scale-rate")
         self.assertNotIn("an update is the mean", said)
-        told = [line["event"] for line in read_json_lines(self.run / "decisions.jsonl")
-                if line.get("event", {}).get("what") == "scale_invariant"]
-        self.assertEqual([one["value"] for one in told], [0], "the script has sgd or momentum")
+
+
+class Auto(RunTest):
+    def test_it_is_told_of_the_scripts_optimizer_and_decides_again_as_it_did(self):
+        for optimizer, told in (("momentum", [0]), ("adam", [1])):
+            with self.subTest(optimizer):
+                self.run_script("auto", "--optimizer", optimizer, epochs=8)
+                heard = [line["event"] for line in read_json_lines(self.run / "decisions.jsonl")
+                         if line.get("event", {}).get("what") == "scale_invariant"]
+                self.assertEqual([one["value"] for one in heard], told)
+                replayed = self.start("replay", self.run)
+                self.assertEqual(replayed.wait(), 0, replayed.err)
+                self.assertIn("all identical", replayed.out)
 
 
 class Evaluation(RunTest):

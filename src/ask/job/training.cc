@@ -347,9 +347,8 @@ policy::BalanceOptions may_balance(const Training& training) {
 }
 
 bool scale_invariant(const Training& training) {
-  return !training.local_steps &&
-         (training.optimizer.text == kScriptOptimizer ||
-          update::make_optimizer(training.optimizer, 1)->scale_invariant());
+  return !training.local_steps && training.optimizer.text != kScriptOptimizer &&
+         update::make_optimizer(training.optimizer, 1)->scale_invariant();
 }
 
 void check_runtime_model(const Training& training) {

@@ -128,9 +128,9 @@ struct Membership {
 // How far `auto` may balance them by itself.
 [[nodiscard]] policy::BalanceOptions may_balance(const Training& training);
 
-// Whether the server's steps are as long whatever the gradient's length is. What the optimizer of a
-// script is, is not known before its workers have come: it counts as one of these, which `auto`
-// leaves for updates of single gradients less readily.
+// Whether the server's steps are as long whatever the gradient's length is. A script's optimizer
+// is not known before its workers have come: until they tell, it counts as the one that the server
+// takes if they bring none.
 [[nodiscard]] bool scale_invariant(const Training& training);
 
 // Throws a usage error if a runtime model is given to a policy that uses none.
